@@ -1,8 +1,10 @@
-"""The index of an MP4 moved before its pictures, so that a browser begins to play while the rest still comes.
+"""Finishing of video files: MP4 index, checks for completeness, extensions, and the move to their place.
 
-Blender writes the index (the box ``moov``) last and offers no other way. In front it moves everything behind it by its
-own length, and so do the places of the pictures that it holds (the boxes ``stco`` of 32 and ``co64`` of 64 bits,
-ISO/IEC 14496-12, 8.7.5).
+Note:
+    On a full disk Blender writes a shorter video and reports nothing. It writes the index of an MP4 (the box ``moov``)
+    last and offers no other way; before the pictures, it lets a browser play while the rest is being loaded. There it
+    moves everything behind it by its own length, and so the chunk offsets in it (the boxes ``stco`` of 32 and ``co64``
+    of 64 bits, ISO/IEC 14496-12, 8.7.5).
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ from ...formats.text.file_io import disk_full_error, make_folder, replacement_fi
 from .images import is_complete_png
 from .options import PICTURE_ENDINGS, VIDEO_ENDINGS
 
-#: Boxes that hold others on the way to the places.
+#: Boxes that contain others on the way to the chunk offsets.
 _CONTAINER_BOXES = {b"moov", b"trak", b"mdia", b"minf", b"stbl"}
-#: How long the numbers of the boxes of places are, big end first.
+#: Boxes of chunk offsets, with the type of their numbers (big-endian).
 _OFFSET_BOXES = {b"stco": ">u4", b"co64": ">u8"}
 
 
 def move_index_to_front(path: str) -> bool:
-    """Move the index of the MP4 at ``path`` to its front; False where it stands there already, or where the file is not
-    as this expects: it then stays as it is."""
+    """Move the index of the MP4 at ``path`` to its front.
+
+    Returns:
+        False where it is there already, or the file is not as expected: it is unchanged then.
+    """
     with open(path, "rb") as file:
         boxes = list(read_boxes(file, os.path.getsize(path)))
         kinds = [kind for kind, _start, _end in boxes]
@@ -51,7 +56,7 @@ def move_index_to_front(path: str) -> bool:
 
 
 def read_boxes(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
-    """The outermost boxes of a file: their kinds, where each begins and ends."""
+    """Yield the outermost boxes of an MP4: kind, start and end."""
     at = 0
     while at + 8 <= size:
         file.seek(at)
@@ -66,20 +71,20 @@ def read_boxes(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _shift_offsets(index: bytearray, by: int) -> bool:
-    """Add to all places in an index; False where one would not fit its number."""
+    """Add ``by`` to all chunk offsets in an index; return False where one would overflow."""
     for kind, start, end in _offset_boxes(index, 8, len(index)):
         count = struct.unpack(">I", index[start + 4 : start + 8])[0]
         numbers = np.frombuffer(index, _OFFSET_BOXES[kind], count, start + 8)
         if start + 8 + numbers.nbytes > end or (count and int(numbers.max()) + by > np.iinfo(numbers.dtype).max):
             return False
         moved = (numbers + numbers.dtype.type(by)).astype(numbers.dtype).tobytes()
-        del numbers  # a view of the index, which cannot change while there are any
+        del numbers  # a view of the index, which cannot be changed while one exists
         index[start + 8 : start + 8 + len(moved)] = moved
     return True
 
 
 def _offset_boxes(index: bytearray, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-    """The boxes of places within an index: their kinds, and where what they hold begins and ends."""
+    """Yield the boxes of chunk offsets within an index: kind, and start and end of their contents."""
     while start + 8 <= end:
         length, kind = struct.unpack(">I4s", index[start : start + 8])
         if length < 8:
@@ -101,12 +106,12 @@ def _copy_range(source: BinaryIO, target: BinaryIO, start: int, end: int) -> Non
         start += len(block)
 
 
-#: The elements that a .webm is made of: its head, and all the rest.
+#: EBML ids of the elements of a .webm: its header, and all the rest.
 _HEAD, _SEGMENT = 0x1A45DFA3, 0x18538067
 
 
 def is_complete_mp4(path: str) -> bool:
-    """Return whether there are pictures and their index, and the file ends where its last box does."""
+    """Return whether an MP4 has pictures and their index, and ends where its last box does."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         boxes = list(read_boxes(file, size))
@@ -114,8 +119,7 @@ def is_complete_mp4(path: str) -> bool:
 
 
 def is_complete_webm(path: str) -> bool:
-    """Return whether the file ends where its segment says that it does, which is written there last of all (RFC 8794,
-    6)."""
+    """Return whether a .webm ends where its segment says that it does, which is written last (RFC 8794, 6)."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while file.tell() < size:
@@ -129,14 +133,14 @@ def is_complete_webm(path: str) -> bool:
 
 
 def is_complete_gif(path: str) -> bool:
-    """Return whether the last byte is the one that ends a .gif."""
+    """Return whether a .gif ends with its trailer byte."""
     with open(path, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read() == b";"
 
 
 def is_complete_webp(path: str) -> bool:
-    """Return whether the file is as long as its RIFF header says, padded to an even number of bytes."""
+    """Return whether a .webp is as long as its RIFF header says, padded to an even number of bytes."""
     with open(path, "rb") as file:
         head = file.read(12)
     if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WEBP":
@@ -146,8 +150,11 @@ def is_complete_webp(path: str) -> bool:
 
 
 def _read_vint(file: BinaryIO, keep: bool = False) -> int | None:
-    """A number of 1 to 8 bytes, of which the first tells by its leading zeros how many; with that mark where it is to
-    be kept. None where there is none, or all its bits say that nobody knows."""
+    """Read a variable-size integer of 1 to 8 bytes (RFC 8794, 4).
+
+    The leading zeros of the first byte tell the number of bytes. The result is None at the end of the file, or where
+    all bits are set, which means unknown. ``keep`` keeps the length marker.
+    """
     first = file.read(1)
     if not first or not first[0]:
         return None
@@ -160,7 +167,11 @@ def _read_vint(file: BinaryIO, keep: bool = False) -> int | None:
 
 
 def file_ending(path: str) -> str:
-    """The ending of a film's or a picture's path. FormatError for one that cannot be written."""
+    """Return the extension of a video's or picture's path, in lower case.
+
+    Raises:
+        FormatError: If it cannot be written.
+    """
     ending = os.path.splitext(path)[1].lower()
     if ending not in VIDEO_ENDINGS + PICTURE_ENDINGS:
         raise FormatError(
@@ -172,23 +183,27 @@ def file_ending(path: str) -> str:
 
 
 def is_poster_path(path: str) -> bool:
-    """Return whether the path asks for one picture."""
+    """Return whether a path asks for a single picture."""
     return file_ending(path) in PICTURE_ENDINGS
 
 
 def move_into_place(result: str, path: str) -> None:
-    """Move the finished file to its place, making the folder if needed: half a film is never seen there."""
+    """Move a finished file to its place, creating the folder if needed: half a video is never seen there.
+
+    Raises:
+        FormatError: If it is missing, empty or incomplete.
+    """
     if not os.path.isfile(result) or os.path.getsize(result) == 0:
         raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
     whole = _COMPLETENESS_CHECKS.get(os.path.splitext(result)[1])
-    if whole is not None and not whole(result):  # on a full disk Blender says nothing of it
+    if whole is not None and not whole(result):  # Blender does not report a full disk
         raise write_error(disk_full_error(), path)
     make_folder(os.path.dirname(os.path.realpath(path)))
     with replacement_file(path) as beside:
         shutil.copyfile(result, beside)
 
 
-#: What tells of a file of each ending whether it was written to its end.
+#: Checks for completeness by extension.
 _COMPLETENESS_CHECKS = {
     ".png": is_complete_png,
     ".mp4": is_complete_mp4,

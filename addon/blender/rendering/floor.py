@@ -1,5 +1,8 @@
-"""The floor: real geometry whose colours come from a small palette texture, since Workbench knows neither node
-materials nor skies: one axis is the fade from floor to horizon, the other the shades. All engines draw the same."""
+"""Floor and sky of a stage: geometry with colors from a small palette texture, which all engines draw alike.
+
+Workbench knows neither node materials nor skies. One axis of the palette is the fade from floor to horizon, the other
+the shades.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from .options import LinearColor, StageStyle
 from .temporary_studio import Studio
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path
-HORIZON_DISTANCE = 14.0  # the horizon, in camera distances: what is farther has no depth left to shade by
+HORIZON_DISTANCE = 14.0  # in camera distances; farther there is no depth left to shade by
 MAX_CELLS = 4_000_000
 FADES, BAND = 128, 3  # texels of the palette: along the fade, and across each shade
 THIN_LINE, THICK_LINE = 0.011, 0.022  # half the width of a grid's lines, in tiles
 THICK_LINE_INTERVAL = 5
-LINE_FADE = 1.8  # lines are gone before the ground is: afar they would sparkle
+LINE_FADE = 1.8  # ratio of the fades of lines and ground: far away lines would sparkle
 MAX_CLOUD_COVER = 0.75  # how much of the sky the thickest cloud covers
 _DOME_RINGS, _DOME_SEGMENTS = 96, 288  # rings of the sky's dome, and faces in each
 _GROUND_RINGS = 24  # of open ground beyond the tiles
@@ -40,7 +43,7 @@ class Quads:
 
 
 def add_floor(studio: Studio, look: StageStyle, parts: Sequence[Quads]) -> None:
-    """One object of all parts: Workbench would outline several against each other.
+    """Create one floor object of all parts: Workbench would outline several against each other.
 
     All its faces are lit as if they looked upwards, so that a sky among them meets the floor without an edge.
     """
@@ -54,8 +57,11 @@ def add_floor(studio: Studio, look: StageStyle, parts: Sequence[Quads]) -> None:
 
 
 def make_palette(studio: Studio, look: StageStyle) -> bpy.types.Image:
-    """A band for each shade, all fading to the horizon's colour along u, one from there up to the zenith's, and one of
-    clouds before it."""
+    """Create the palette: a band for each shade, fading to the horizon's color along u, then bands for sky and clouds.
+
+    The band of the sky goes from the horizon's color up to the zenith's, that of the clouds from the horizon's to
+    white.
+    """
     fade = np.linspace(0.0, 1.0, FADES)[:, None]
     rise = fade**0.6
     fade = fade * fade * (3.0 - 2.0 * fade)
@@ -68,23 +74,25 @@ def make_palette(studio: Studio, look: StageStyle) -> bpy.types.Image:
     image: Any = studio.own(bpy.data.images.new("Film palette", FADES, len(pixels)))
     image.pixels.foreach_set(pixels.ravel())
     image.update()
-    image.pack()  # otherwise the pixels are generated anew, blank, for the render
+    image.pack()  # else the pixels are generated again, blank, for the render
     return image
 
 
 def mix_colors(first: LinearColor, second: LinearColor, share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Colours (n, 3) between two."""
+    """Interpolate between two colors: (n, 3) for shares (n, 1)."""
     return (1.0 - share) * np.asarray(first) + share * np.asarray(second)
 
 
 def palette_row(look: StageStyle, shade: NDArray[np.int64] | int) -> Any:
-    """Return where the middle of a shade is in the palette, from 0 to 1; after them come the sky and its clouds."""
+    """Return the center of a shade in the palette, from 0 to 1; after the shades come the sky and its clouds."""
     return (np.asarray(shade) + 0.5) / (len(look.shades) + 2)
 
 
 def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Material:
-    """The palette as a matt surface; by its fade it turns into light of its own, so that the far floor
-    has the sky's colour whatever the light."""
+    """Create the floor's material: the palette as a matt surface, which its fade turns into emission.
+
+    Far away the floor therefore has the sky's color whatever the light.
+    """
     material = studio.own(bpy.data.materials.new("Film floor"))
     material.roughness, material.specular_intensity = 1.0, 0.0
     tree = ensure_node_tree(material)
@@ -108,18 +116,18 @@ def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Materi
 
 
 def nice_number(value: float) -> float:
-    """The number 1, 2 or 5 times a power of ten that is nearest to ``value`` by ratio."""
+    """Return the number 1, 2 or 5 times a power of ten that is nearest to ``value`` by ratio."""
     steps = np.array([1.0, 2.0, 5.0, 10.0]) * 10.0 ** np.floor(np.log10(value))
     return float(steps[np.abs(np.log(steps / value)).argmin()])
 
 
 def tile_size(look: StageStyle, shot: CameraShot, size: float) -> float:
-    """Return how long a tile is for a model of a size: a step of a walker is one or two in the studio."""
+    """Return the length of a tile for a mechanism's size: a step of a walker is one or two in the studio."""
     return limit_tile_count(shot.aims[:, :2], shot.distance, nice_number(look.tile * size))
 
 
 def checker_tiles(look: StageStyle, shot: CameraShot, tile: float, ground: float) -> Quads:
-    """The floor's pattern, on a fixed grid of the world all along the path."""
+    """Create the floor's pattern, on a fixed grid of the world all along the path."""
     grid = tile_grid(shot.aims[:, :2], shot.distance, tile)
     if look.pattern == "GRID":
         return grid_tiles(look, grid, ground)
@@ -133,9 +141,9 @@ def checker_tiles(look: StageStyle, shot: CameraShot, tile: float, ground: float
 
 
 def ground_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
-    """Shades that blend into each other in patches of several sizes, as sand and dry earth do: the same in every film.
+    """Create open ground: shades that blend in patches of several sizes, as of sand and dry earth, always equal.
 
-    Towards the last tile they become the middle one, which the ground beyond has.
+    Towards the last tile they become the middle shade, which the ground beyond has.
     """
     shade = np.zeros(len(grid.points))
     for number, (size, height) in enumerate(((31.0, 0.30), (11.0, 0.27), (4.3, 0.25), (1.7, 0.18))):
@@ -149,13 +157,13 @@ def ground_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
 
 
 def haze_share(distance: Array) -> Array:
-    """Return how far ground at a distance (in camera distances) has faded to the horizon's colour, 0 to 1."""
+    """Return the fade, 0 to 1, of ground at a distance (in camera distances) to the horizon's color."""
     faded: Array = np.clip((distance - FADE_FROM) / (HORIZON_DISTANCE - FADE_FROM), 0.0, 1.0) ** _HAZE_POWER
     return faded
 
 
 def smooth_noise(points: Array, seed: int) -> Array:
-    """Values from 0 to 1 at ``points`` (n, 2) that change smoothly from each cell of the unit grid to the next."""
+    """Return value noise from 0 to 1 at ``points`` (n, 2), smooth from each cell of the unit grid to the next."""
     cell = np.floor(points).astype(np.int64)
     share = points - cell
     share = share * share * (3.0 - 2.0 * share)
@@ -166,7 +174,7 @@ def smooth_noise(points: Array, seed: int) -> Array:
 
 
 def hash_noise(cell: NDArray[np.int64], seed: int) -> Array:
-    """A number from 0 to 1 for each cell (n, 2): by chance, but always the same."""
+    """Return a pseudo-random number from 0 to 1 for each cell (n, 2), always the same."""
     mixed = cell[:, 0] * 374761393 + cell[:, 1] * 668265263 + seed * 974634777
     mixed = (mixed ^ (mixed >> 13)) * 1274126177 & 0xFFFFFFFF
     value: Array = ((mixed ^ (mixed >> 16)) & 0xFFFF) / 65535.0
@@ -174,7 +182,7 @@ def hash_noise(cell: NDArray[np.int64], seed: int) -> Array:
 
 
 def grid_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
-    """Tiles with lines between them, each tile nine faces: lines that lay upon the floor would flicker."""
+    """Create tiles with lines between them, nine faces per tile: lines upon the floor would flicker."""
     count = len(grid.cells)
     lines = grid.cells[:, None, :] + np.array([0, 1])[None, :, None]  # (n, 2 sides, 2 axes)
     bold = lines % THICK_LINE_INTERVAL == 0
@@ -196,7 +204,7 @@ def grid_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
 
 
 def horizon_floor(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
-    """A plain floor just below the tiles, out to the horizon."""
+    """Create the floor just below the tiles, out to the horizon."""
     if look.pattern == "GROUND":
         return horizon_ground(look, shot, ground)
     middle = shot.aims[:, :2].mean(axis=0)
@@ -207,7 +215,7 @@ def horizon_floor(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
 
 
 def horizon_ground(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
-    """Rings of open ground from beneath the tiles to the horizon, which fade on where the tiles end."""
+    """Create rings of open ground from beneath the tiles to the horizon, whose fade continues that of the tiles."""
     middle = shot.aims[:, :2].mean(axis=0)
     spread = float(np.hypot(*(shot.aims[:, :2] - middle).T).max())
     reach = np.geomspace(FADE_FROM, HORIZON_DISTANCE, _GROUND_RINGS)
@@ -225,7 +233,7 @@ def horizon_ground(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
 
 
 def sky_dome(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
-    """The sky as seen from the path: from the horizon up, for the engine that knows no other."""
+    """Create the sky as seen from the path, from the horizon up, for the engine that knows no other."""
     middle = shot.aims.mean(axis=0)
     reach = HORIZON_DISTANCE * shot.distance
     rise = np.linspace(0.0, 0.5 * np.pi, _DOME_RINGS + 1)
@@ -235,7 +243,7 @@ def sky_dome(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
     points[..., :2] = middle[:2] + reach * np.cos(rise)[:, None, None] * ring
     points[..., 2] = ground - 0.01 * shot.distance + reach * np.sin(rise)[:, None]
     index = np.arange(points[..., 0].size).reshape(points.shape[:2])
-    # seen from within they go round against the clock
+    # counterclockwise as seen from inside
     faces = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
     up = np.broadcast_to((np.sin(rise))[:, None], points.shape[:2]).reshape(-1)[faces.ravel()]
     clear, white = palette_row(look, len(look.shades)), palette_row(look, len(look.shades) + 1)
@@ -244,9 +252,8 @@ def sky_dome(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
 
 
 def cloud_cover(rise: Array, turn: Array) -> Array:
-    """Return how much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to
-    ``MAX_CLOUD_COVER``."""
-    # flat layers seen from below: long near the horizon; round the sky they close
+    """Return the clouds' cover, 0 to ``MAX_CLOUD_COVER``, at angles (rad) above the horizon and around."""
+    # flat layers seen from below: long near the horizon, closed around the sky
     places = np.stack([2.0 * np.cos(turn) + 7.0 * rise, 2.0 * np.sin(turn) - 11.0 * rise], axis=-1).reshape(-1, 2)
     value = sum(
         height * smooth_noise(float(size) * places, 7 + size) for size, height in ((2, 0.5), (5, 0.3), (11, 0.2))
@@ -257,8 +264,10 @@ def cloud_cover(rise: Array, turn: Array) -> Array:
 
 @dataclass
 class TileGrid:
-    """Square tiles: corner ``points`` (v, 2), ``faces`` (f, 4), ``fade`` (v,) from 0 near the path to 1 at the last
-    tile, and which ``cells`` (f, 2) of the world's grid they are, counted in tiles of length ``tile``."""
+    """Square tiles: corner ``points`` (v, 2), ``faces`` (f, 4), ``fade`` (v,) and ``cells`` (f, 2) of the world's grid.
+
+    ``fade`` is 0 near the path and 1 at the last tile; ``cells`` are counted in tiles of length ``tile``.
+    """
 
     points: Array
     faces: NDArray[np.int64]
@@ -268,7 +277,7 @@ class TileGrid:
 
 
 def tile_grid(path: Array, distance: float, tile: float) -> TileGrid:
-    """Square tiles near ``path`` (n, 2), larger ones than wished for where they would be too many."""
+    """Create square tiles near ``path`` (n, 2), larger than ``tile`` where they would be too many."""
     tile = limit_tile_count(path, distance, tile)
     reach = FADE_TO * distance
     low, high = path.min(axis=0) - reach, path.max(axis=0) + reach
@@ -296,7 +305,7 @@ def tile_grid(path: Array, distance: float, tile: float) -> TileGrid:
 
 
 def limit_tile_count(path: Array, distance: float, tile: float) -> float:
-    """The length of a tile, doubled until those along a path are not too many."""
+    """Return the length of a tile, doubled until those along a path are at most ``MAX_CELLS``."""
     wide, high = np.ptp(path, axis=0) + 2.0 * FADE_TO * distance
     while (np.ceil(wide / tile) + 2.0) * (np.ceil(high / tile) + 2.0) > MAX_CELLS:
         tile *= 2.0
@@ -304,7 +313,7 @@ def limit_tile_count(path: Array, distance: float, tile: float) -> float:
 
 
 def thin_path(path: Array, spacing: float) -> Array:
-    """Points of ``path`` that lie at least ``spacing`` apart, the first and the last among them."""
+    """Return points of ``path`` that are at least ``spacing`` apart, and its first and last."""
     kept = [path[0]]
     for point in path[1:]:
         if np.hypot(*(point - kept[-1])) >= spacing:
@@ -313,7 +322,7 @@ def thin_path(path: Array, spacing: float) -> Array:
 
 
 def fill_mesh(mesh: bpy.types.Mesh, quads: Quads) -> None:
-    """Give a mesh its quadrilaterals and their texture coordinates, quickly."""
+    """Fill a mesh with quadrilaterals and texture coordinates at once, with all normals upwards."""
     faces = quads.faces
     mesh.vertices.add(len(quads.points))
     mesh.vertices.foreach_set("co", quads.points.astype(np.float32).ravel())

@@ -1,4 +1,4 @@
-"""The folder of a film's frames, beside the film until it is done: with it an interrupted film can be gone on with."""
+"""Rendering of a stage's frames to a folder beside the video, from which an interrupted video can be resumed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ _FRAME_FILE = re.compile(r"\d{6}\.png(\.(\d\.)?part)?")
 
 
 class FrameFolder:
-    """The frames of a film that goes to ``path``: in a folder named after it."""
+    """Folder of the frames of a video at ``path``, named after it."""
 
     def __init__(self, path: str) -> None:
         out = Path(path).absolute()
         self.path = out.with_name(f"{out.stem}_frames")
 
     def begin(self, fingerprint: str, frames: int, size: tuple[int, int], fps: float, resume: bool) -> set[int]:
-        """Make the folder ready for a film that is known by its print: which of its frames are there already.
+        """Prepare the folder for the video with a fingerprint; return its frames that exist already.
 
-        Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is. FormatError
-        where pictures of that name are in it, but nothing says that they are a film's: they are somebody's.
+        Frames of another video, or of this one unless ``resume``, are deleted; nothing else in the folder is.
+
+        Raises:
+            FormatError: If it has pictures with such names, but no record that they are a video's: they are the user's.
         """
         record = {"film": fingerprint, "frames": frames, "size": list(size), "fps": fps}
         if self.record() is None and self._has_pictures():
@@ -51,7 +53,7 @@ class FrameFolder:
         return {frame for frame in range(1, frames + 1) if self._is_complete(frame, size)}
 
     def record(self) -> object:
-        """Return what the frames belong to; None where nothing says."""
+        """Return the record of the video that the frames belong to; None where there is none."""
         try:
             return json.loads((self.path / _RECORD_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -68,7 +70,7 @@ class FrameFolder:
             return False
 
     def empty(self) -> None:
-        """Delete the frames and what is known of them, and the folder if nothing else is in it."""
+        """Delete the frames and their record, and the folder if nothing else is in it."""
         if not self.path.is_dir():
             return
         for thing in self.path.iterdir():
@@ -79,24 +81,26 @@ class FrameFolder:
 
 
 def resumable_frames(path: str) -> int:
-    """Return how many frames of an interrupted film are there to go on with."""
+    """Return the number of frames of an interrupted video that it can be resumed with."""
     folder = FrameFolder(path).path
     if not os.path.isfile(folder / _RECORD_FILE):
         return 0
     return sum(bool(re.fullmatch(r"\d{6}\.png", name)) for name in os.listdir(folder))
 
 
-#: Is told how many frames are done, of how many.
+#: Called with the number of frames that are done, and of all.
 FrameProgress = Callable[[int, int], None]
 
 
 def render_frames(
     scene: bpy.types.Scene, first: int, last: int, folder: str, progress: FrameProgress | None = None
 ) -> list[str]:
-    """Render the frames ``first`` to ``last`` of a stage (it counts from 1) into ``folder``: their pictures' paths.
+    """Render frames ``first`` to ``last`` of a stage (counted from 1) into ``folder``; return their pictures' paths.
 
-    Whatever is there of the same name is replaced, each picture at once: half a picture is never seen.
-    ValueError where the scene is no stage or has no such frames.
+    Pictures of the same name are replaced, each at once: half a picture is never seen.
+
+    Raises:
+        ValueError: If the scene is no stage or has no such frames.
     """
     pictures = []
     for picture in iter_rendered_frames(scene, range(first, last + 1), folder):
@@ -107,8 +111,7 @@ def render_frames(
 
 
 def iter_rendered_frames(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, None, None]:
-    """Render frames of a stage into ``folder`` and yield the paths of their pictures one by one, as
-    ``render_frames``."""
+    """Render frames of a stage as ``render_frames`` does, and yield the path of each picture."""
     reel = read_video_state(scene)
     if not frames or frames[0] < 1 or frames[-1] > reel.frames:
         raise ValueError(f"The video has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")
@@ -126,12 +129,12 @@ def iter_rendered_frames(scene: bpy.types.Scene, frames: range, folder: str) -> 
 
 
 def frame_name(frame: int) -> str:
-    """The picture of a frame."""
+    """Return the file name of a frame's picture."""
     return f"{frame:06d}.png"
 
 
 def render_poster(scene: bpy.types.Scene, path: str) -> None:
-    """Render the frame that stands for the film to ``path``, as fine as posters are."""
+    """Render the frame of a video that is its poster to ``path``, with the samples of posters."""
     reel, stages = read_video_state(scene), linked_stages(scene)
     was = [set_samples(stage, reel.poster_samples) for stage in stages]
     try:

@@ -1,4 +1,4 @@
-"""What a film can be chosen from: engines, stages, cameras, sizes, lengths, endings and what is burnt in."""
+"""Options of videos and posters: engine, stage, camera, size, length, burned-in marks; and the styles of stages."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ POSTER_SAMPLES: dict[RenderEngine, int] = {"WORKBENCH": 16, "EEVEE": 32, "CYCLES
 
 
 class VideoFormat(NamedTuple):
-    """A size in pixels and a rate in frames per second that go together. ``ending`` is its file's."""
+    """Preset of a video: size in pixels, rate in frames per second, and file extension (``ending``)."""
 
     size: tuple[int, int]
     fps: float
     ending: str
 
 
-#: By the name that the panel and the command line give them.
+#: By their name in the panel and on the command line.
 VIDEO_FORMATS: dict[str, VideoFormat] = {
     "SMALL": VideoFormat((960, 540), 30.0, ".mp4"),
     "HD": VideoFormat((1280, 720), 30.0, ".mp4"),
@@ -45,38 +45,39 @@ VIDEO_FORMATS: dict[str, VideoFormat] = {
     "LOOP": VideoFormat((480, 480), 15.0, ".gif"),
 }
 
-#: Endings of films, and of single pictures.
+#: File extensions of videos, and of single pictures.
 VIDEO_ENDINGS = (".mp4", ".webm", ".webp", ".gif")
 PICTURE_ENDINGS = (".png",)
 
 
 Progress = Callable[[int, int], None]
 
-#: What says how a film is made or who is told, but not what is seen in it.
+#: Options that affect how a video is made, but not what is seen in it.
 _INVISIBLE_OPTIONS = ("scenery", "progress", "sheet", "poster", "resume", "keep_frames")
 
 
 @dataclass
 class FilmOptions:
-    """How to film.
+    """Options of a video or poster.
 
-    ``size`` is width and height in pixels. ``fps`` is the rate wished for: the scene's own frames are
-    what physics stepped, so every n-th of them is shown and the video runs at ``scene rate / n``.
-    ``frame_start`` and ``frame_end`` default to the scene's; ``seconds`` counts from the start and goes before
-    ``frame_end``; ``poster_frame`` (of a .png) is the middle of the range unless it is given.
+    ``size`` is width and height in pixels. ``fps`` is the requested rate: the scene's own frames are what physics
+    stepped, so every n-th of them is shown and the video runs at ``scene rate / n``. ``frame_start`` and ``frame_end``
+    default to the scene's; ``seconds`` counts from the start and overrides ``frame_end``; ``poster_frame`` (of a .png)
+    is the middle of the range unless it is given.
 
-    ``camera``: FOLLOW goes along with the model and FIXED stands, both at three quarters; THREE_QUARTER, SIDE, FRONT
-    and TURNTABLE (once round it) go along with what travels further than it is large. ``heading`` (rad, about +Z, 0 is
-    +X) is where the model faces: by default where it travels, else -Y. ``ground`` is the height of the floor, found
-    from what the model does where it is None. ``scenery`` is shown but does not steer the camera.
+    ``camera``: FOLLOW moves with the mechanism and FIXED does not, both at three quarters; THREE_QUARTER, SIDE, FRONT
+    and TURNTABLE (once around it) move with a mechanism that travels further than its size. ``heading`` (rad, about +Z,
+    0 is +X) is where the mechanism faces: by default where it travels; without travel the front of its format, else -Y.
+    ``ground`` is the height of the floor, found from the playback where it is None. ``scenery`` is shown but does not
+    steer the camera.
 
-    ``burn`` is written over the pictures, beneath ``title``. ``side_by_side`` shows the models on their keys at the
+    ``burn`` is written over the pictures, beneath ``title``. ``side_by_side`` shows the mechanisms on keyframes at the
     left and under physics at the right.
 
-    ``sheet`` and ``poster`` are .png files that are made beside the film: an overview of its frames, and one frame as
-    fine as a poster. ``resume`` goes on with the frames that an interrupted film left; ``keep_frames`` leaves them
-    when it is done. ``progress(done, total)`` is called after every step of work; whatever it raises ends the
-    filming and leaves the scene as it was, and the frames that are done for ``resume``.
+    ``sheet`` and ``poster`` are .png files to write beside the video: a contact sheet of its frames, and one frame with
+    the samples of a poster. ``resume`` continues with the frames that an interrupted video left; ``keep_frames`` keeps
+    them when it is done. ``progress(done, total)`` is called after every step of work; whatever it raises ends the
+    rendering and leaves the scene as it was, and the frames that are done for ``resume``.
     """
 
     engine: RenderEngine = "WORKBENCH"
@@ -102,18 +103,18 @@ class FilmOptions:
     progress: Progress | None = None
 
     def samples_for(self, poster: bool) -> int:
-        """Samples per pixel, the engine's default where none are given."""
+        """Return the samples per pixel, the engine's default where none are given."""
         if self.samples is not None:
             return self.samples
         return (POSTER_SAMPLES if poster else VIDEO_SAMPLES)[self.engine]
 
     def look(self) -> dict[str, Any]:
-        """All that changes what is seen, as plain numbers and words: what frames of a film are known by."""
+        """Return all options that change what is seen, as plain values, to identify the frames of a video."""
         out = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _INVISIBLE_OPTIONS}
         return out | {"size": list(self.size), "burn": sorted(self.burn)}
 
     def check(self) -> None:
-        """Raise FormatError for a wish that cannot be met."""
+        """Raise FormatError for an option that is not supported."""
         for what, value, known in (
             ("engine", self.engine, get_args(RenderEngine)),
             ("camera", self.camera, get_args(Camera)),
@@ -142,14 +143,15 @@ LinearColor = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class StageStyle:
-    """Colours are sRGB.
+    """Style of a stage. Colors are sRGB.
 
-    ``shades`` are those of the floor: by turns on its tiles (CHECKER), blended as on open ground (GROUND), or its
+    ``shades`` are those of the floor: alternating on its tiles (CHECKER), blended as on open ground (GROUND), or its
     ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky from there to
-    ``zenith``; where that is the same there is no sky to see. ``key``, ``fill`` and ``sky`` are how bright the lamps
-    shine, ``warmth`` is the main lamp's colour and ``softness`` (degrees) how large it is seen. ``tile`` is a tile's
-    share of the model's size, ``labels`` whether the grid says how long it is and ``ink`` in which colour. ``pitch``
-    (degrees) is how far cameras at three quarters look down: little where there is a sky to see.
+    ``zenith``; where these are equal there is no sky to see. ``key``, ``fill`` and ``sky`` are the strengths of the
+    lights, ``warmth`` is the key light's color and ``softness`` (degrees) its angular size. ``shadow`` is the darkness
+    of Workbench's shadows. ``tile`` is a tile's share of the mechanism's size, ``labels`` whether the grid has numbers
+    and ``ink`` their color. ``pitch`` (degrees) is the downward angle of three-quarter cameras: small where there is a
+    sky to see.
     """
 
     pattern: Literal["CHECKER", "GROUND", "GRID"]
@@ -216,5 +218,5 @@ STAGE_STYLES: dict[Stage, StageStyle] = {
 
 
 def srgb_to_linear(value: float) -> float:
-    """sRGB to linear light."""
+    """Convert a color component from sRGB to linear (IEC 61966-2-1)."""
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4

@@ -1,4 +1,8 @@
-"""What the joints of the filmed models are at in every frame, for what is burnt into the pictures."""
+"""Playback: the scene is played once, or once on keyframes and once under physics, and recorded frame by frame.
+
+Physics and drives live in the user's scene and only step from its start, one frame after the other. So nothing is added
+to that scene; stand-ins elsewhere show what was recorded.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +36,10 @@ _PER_FRAME_ARRAYS = ("origin", "axis", "zero", "radius", "value")
 
 @dataclass
 class DofRecording:
-    """The degrees of freedom of one coordinate, m of them by their servos' ``names``, in n frames.
+    """Recording of the dofs with one coordinate, m of them by their servos' ``names``, in n frames.
 
-    ``steady`` holds what never changes, (m,), and ``moving`` the rest, (n, m) or (n, m, 3), by the names of
-    ``DofGlyphs``; ``balls`` (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those
-    are drawn.
+    ``steady`` has the constant values, (m,), and ``moving`` the others, (n, m) or (n, m, 3), by the names of
+    ``DofGlyphs``; ``balls`` (n, k, 4, 4) are the frames of ball and free joints, ``reach`` (n, k) their radii as drawn.
     """
 
     names: list[str]
@@ -46,19 +49,19 @@ class DofRecording:
     reach: Array
 
     def at(self, index: int) -> DofGlyphs:
-        """The degrees in one frame, counted from 0."""
+        """Return the dofs in one frame, counted from 0."""
         now: dict[str, Any] = {name: part[index].astype(np.float64) for name, part in self.moving.items()}
-        steady: dict[str, Any] = self.steady  # among it truth values
+        steady: dict[str, Any] = self.steady  # some are booleans
         return DofGlyphs(**now, **steady)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """All as arrays, to be saved."""
+        """Return everything as arrays, for saving."""
         parts: dict[str, NDArray[np.generic]] = {"names": np.array(self.names, dtype=np.str_)}
         return parts | self.steady | self.moving | {"balls": self.balls, "reach": self.reach}
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[np.generic]]) -> DofRecording:
-        """From what ``arrays`` gave."""
+        """Create a recording from what ``arrays`` returned."""
         return cls(
             [str(name) for name in arrays["names"]],
             {name: np.asarray(arrays[name]) for name in _CONSTANT_ARRAYS},
@@ -69,7 +72,7 @@ class DofRecording:
 
 
 class DofRecorder:
-    """Notes frame by frame what the joints of models are at."""
+    """Recorder of the dofs of mechanisms, frame by frame."""
 
     def __init__(self, rigs: Sequence[bpy.types.Object]) -> None:
         self._rigs = rigs
@@ -77,7 +80,7 @@ class DofRecorder:
         self._names: list[str] = []
 
     def note(self) -> None:
-        """Note the frame that the scene is at."""
+        """Record the scene's current frame."""
         if not self._rigs:
             return
         stands = [mechanism_snapshot(rig) for rig in self._rigs]
@@ -91,7 +94,7 @@ class DofRecorder:
         self._seen.append((joined, balls, reach))
 
     def readings(self) -> DofRecording | None:
-        """All that was noted; None where there is nothing."""
+        """Return the recording; None where nothing was recorded."""
         if not self._seen:
             return None
         first = self._seen[0][0]
@@ -108,19 +111,21 @@ class DofRecorder:
 
 
 SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
-#: Towards the faces, edges and corners of a cube: in each of them a surface has an outermost point.
+#: Directions to the faces, edges and corners of a cube: a surface has an outermost point in each of them.
 DIRECTIONS = np.array([step for step in np.ndindex(3, 3, 3) if step != (1, 1, 1)], dtype=np.float32) - 1.0
-#: Of more objects than this the bounds do: their outlines in every frame would take too much memory.
+#: Number of objects above which bounds replace outlines: these would take too much memory in every frame.
 MAX_OUTLINED = 200
 
 
 @dataclass
 class RecordedTake:
-    """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
-    ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``outlines`` (k, m, 3) points of their surfaces, ``cast`` how
-    many of the objects (the first) are the model; the others are scenery. ``fps`` is the rate of the filmed frames,
-    ``readings`` what the joints were at where that is noted, ``front`` (rad about Z) where the model looks while it
-    does not travel, ``bending`` the objects whose shape changes."""
+    """Recorded playback of k ``objects`` in the n rendered ``frames`` of the scene.
+
+    ``poses`` (n, k, 4, 4) are world matrices, ``boxes`` (k, 8, 3) local bounds and ``outlines`` (k, m, 3) local points
+    of surfaces. The first ``cast`` objects are the mechanism, the others scenery. ``fps`` is the rate of the rendered
+    frames, ``readings`` the recording of the joints if there is one, ``front`` (rad about Z) the heading while the
+    mechanism does not travel, ``bending`` the objects whose shape changes.
+    """
 
     frames: list[int] = field(default_factory=list)
     objects: list[bpy.types.Object] = field(default_factory=list)
@@ -134,13 +139,13 @@ class RecordedTake:
     bending: list[bpy.types.Object] = field(default_factory=list)
 
     def moves(self) -> bool:
-        """Return whether anything of the model is moved by more than a thousandth of its size."""
+        """Return whether anything of the mechanism is moved by more than a thousandth of its size."""
         corners = self.corners()
         size = float(np.ptp(corners[0], axis=0).max())
         return bool(np.ptp(corners, axis=0).max() > 1e-3 * size)
 
     def corners(self, scenery: bool = False) -> Array:
-        """World points (n, m x cast, 3) of the outlines of the model, or of the ``scenery``, in each frame."""
+        """Return world points (n, m x cast, 3) of the outlines of the mechanism, or the ``scenery``, in each frame."""
         which = slice(self.cast, None) if scenery else slice(self.cast)
         poses, outlines = self.poses[:, which], self.outlines[which]
         points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], outlines) + poses[:, :, None, :3, 3]
@@ -149,7 +154,7 @@ class RecordedTake:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which frames to play (``first`` to ``last``, one by one) and which of them to film."""
+    """Frames to play (``first`` to ``last``, one by one), and those of them to render."""
 
     first: int
     filmed: range
@@ -157,18 +162,22 @@ class Schedule:
 
     @property
     def last(self) -> int:
+        """Return the last frame that is played."""
         return self.filmed[-1]
 
     @property
     def played(self) -> int:
-        """Return how many frames are played."""
+        """Return the number of frames that are played."""
         return self.last - self.first + 1
 
 
 def make_schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
-    """The frames of a video, or the one of a poster.
+    """Plan the frames of a video, or the one of a poster.
 
-    Playing begins at the scene's (and the physics cache's) first frame, wherever filming begins.
+    Playback begins at the first frame of the scene and of the physics cache, wherever rendering begins.
+
+    Raises:
+        FormatError: If the range has no frames.
     """
     rate = scene.render.fps / scene.render.fps_base
     start = scene.frame_start if options.frame_start is None else options.frame_start
@@ -189,8 +198,10 @@ def make_schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) ->
 
 
 def visible_surfaces(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The objects that have a surface, with the visuals parented to them, each once, those left out that hide from
-    renders, be it in a collection that does."""
+    """Return the objects that have a surface, with the visuals parented to them, each once.
+
+    Those hidden in renders are left out, be it by their collections.
+    """
     hidden = render_hidden_objects(scene)
     found: dict[bpy.types.Object, None] = {}
     children: dict[bpy.types.Object, list[bpy.types.Object]] = {}
@@ -215,7 +226,7 @@ def visible_surfaces(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene
 
 
 def render_hidden_objects(scene: bpy.types.Scene) -> set[bpy.types.Object]:
-    """The objects of a scene that are only in collections that hide from renders."""
+    """Return the objects of a scene that are only in collections hidden in renders."""
     hidden: set[bpy.types.Object] = set()
     shown: set[bpy.types.Object] = set()
     waiting = [(scene.collection, False)]
@@ -228,7 +239,7 @@ def render_hidden_objects(scene: bpy.types.Scene) -> set[bpy.types.Object]:
 
 
 def is_deformed(source: bpy.types.Object) -> bool:
-    """Return whether the object's surface is not simply its mesh."""
+    """Return whether an object's surface may differ from its mesh: by modifiers, shape keys, or being no mesh."""
     data: Any = source.data
     return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
 
@@ -248,9 +259,12 @@ def record_playback(
     report: Report,
     rigs: Sequence[bpy.types.Object] = (),
 ) -> Generator[None, None, None]:
-    """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too.
+    """Play the scene into ``take``, yielding after every frame; the joints of ``rigs`` are recorded too.
 
-    The scene's frame and the range of its physics cache are put back, also when closed half-way.
+    The scene's frame and the range of its physics cache are restored, also when closed half-way.
+
+    Raises:
+        FormatError: If there is nothing to render, or the simulation diverged.
     """
     scene = context.scene
     cast = visible_surfaces(objects, scene)
@@ -280,7 +294,7 @@ def record_playback(
 
 
 def record_frame(context: bpy.types.Context, take: RecordedTake, index: int) -> None:
-    """Note where everything is now, as filmed frame ``index``."""
+    """Record the present world matrices as rendered frame ``index``; in the first also bounds and outlines."""
     graph = context.evaluated_depsgraph_get()
     evaluated = [item.evaluated_get(graph) for item in take.objects]
     take.poses[index] = [item.matrix_world for item in evaluated]
@@ -297,7 +311,7 @@ def record_frame(context: bpy.types.Context, take: RecordedTake, index: int) -> 
 
 
 def outline_points(item: bpy.types.Object) -> Array:
-    """The outermost points, (26, 3), of an evaluated object's surface; those of its bounds where it is no mesh."""
+    """Return the outermost points (26, 3) of an evaluated object's surface; those of its bounds if it is no mesh."""
     data: Any = item.data
     points = np.array([tuple(corner) for corner in item.bound_box], dtype=np.float32)
     if isinstance(data, bpy.types.Mesh) and len(data.vertices):
@@ -309,7 +323,7 @@ def outline_points(item: bpy.types.Object) -> Array:
 
 @contextmanager
 def extended_physics_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iterator[None]:
-    """Let rigid bodies move until ``last``: Blender stops them at the end of their cache."""
+    """Extend the rigid-body cache until ``last``: Blender stops bodies at its end."""
     world = scene.rigidbody_world
     cache = None if world is None else world.point_cache
     if cache is None or cache.frame_end >= last:
@@ -329,12 +343,13 @@ def extended_physics_cache(scene: bpy.types.Scene, last: int, report: Report) ->
 
 
 T = TypeVar("T")
-#: The phase of the work, for who waits.
+#: Phase of the work, for progress displays.
 PLAYING = "playing"
-#: A take and what is written over it.
+#: Label and take.
 LabeledTake = tuple[str, RecordedTake]
-#: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
+#: Difference of keyframes up to which an F-curve is constant.
 _CONSTANT_TOLERANCE = 1e-6
+#: Heading (rad about Z) of walkers by custom of their format: Juice's along +Y, DART's (SKEL) along +X.
 _FORMAT_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
 
 
@@ -346,8 +361,10 @@ def play_takes(
     report: Report,
     total: int = 0,
 ) -> Generator[WorkStep, None, list[LabeledTake]]:
-    """Play the scene for each take that is wanted and return the takes, pausing after each frame of ``total`` steps:
-    nothing of what is to be rendered is done by then."""
+    """Play the scene for each requested take and return the takes, yielding after each frame.
+
+    ``total`` is the number of all steps; those of rendering are still to be done after these.
+    """
     done, takes = 0, []
     played = plan.played * len(requested_takes(options))
     rigs = rigs_of_objects(objects)
@@ -366,7 +383,7 @@ def play_takes(
 
 
 def run_to_completion(steps: Generator[Any, None, T]) -> T:
-    """Return what steps come to, without a pause between them."""
+    """Run a generator without pauses, and return its result."""
     while True:
         try:
             next(steps)
@@ -375,13 +392,15 @@ def run_to_completion(steps: Generator[Any, None, T]) -> T:
 
 
 def requested_takes(options: FilmOptions) -> list[tuple[str, bool | None]]:
-    """Return what is written over each take, and whether physics is to drive the models: None leaves that to them."""
+    """Return each take's label, and whether physics is to drive the mechanisms; None keeps their drives."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
 
 
 def may_move(rig: bpy.types.Object) -> bool:
-    """Return whether anything could move a mechanism while its scene plays: physics, a driver, an NLA strip, a
-    constraint, a parent, or an F-curve that is not constant."""
+    """Return whether anything could move a mechanism while its scene plays.
+
+    That is physics, a driver, an NLA strip, a constraint, a parent, or an F-curve that is not constant.
+    """
     if settings(rig).drive != "KEYS" or rig.parent is not None or rig.constraints:
         return True
     data = rig.animation_data
@@ -401,13 +420,12 @@ def _is_varying(curve: Any) -> bool:
 
 
 def model_front(rigs: Sequence[bpy.types.Object]) -> float:
-    """Return where models that do not travel look (rad about Z): as those of their format do, or to Blender's front,
-    -Y."""
+    """Return the heading (rad about Z) of mechanisms that do not travel: by their format, else Blender's front, -Y."""
     return _FORMAT_FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
 
 
 def rigs_of_objects(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
-    """The armatures of the models that objects belong to, each once."""
+    """Return the armatures of the mechanisms that objects belong to, each once."""
     if not are_properties_registered():
         return []
     found = (record_of(obj).model for obj in objects)
@@ -418,7 +436,11 @@ def rigs_of_objects(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Objec
 def temporary_drive(
     scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], physics: bool | None, first: int
 ) -> Iterator[None]:
-    """Have models driven by their keys, or by physics, while the scene is played; then as they were before."""
+    """Drive mechanisms by keyframes, or by physics, meanwhile; then restore drives and simulation.
+
+    Raises:
+        FormatError: If there is no mechanism.
+    """
     if physics is None:
         yield
         return

@@ -1,5 +1,7 @@
-"""What the lines of a grid are at: numbers on the floor, along the two sides of the motion that are nearest to the
-camera."""
+"""Stages: scenes with floor, horizon, light, camera and stand-ins, all with keyframes, in one of several styles.
+
+The lines of a grid are numbered on the floor, along the two sides of the motion that are nearest to the camera.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,17 @@ from .temporary_studio import Studio
 from .video_state import VideoState, write_video_state
 
 _MAX_LABELS = 60  # numbers along a side
-_LETTER_HEIGHT = 0.042  # of a letter, in shares of the picture's height where the camera aims
-_LABEL_WIDTH = 5.0  # letters that a number with its space is wide
-_LETTER_WEIGHT, _HALO = 0.018, 0.085  # letters by which strokes are thickened, and those of the halo behind them
-_LABEL_OFFSET = 2e-3  # above the floor, in camera distances: as far as the floor itself lies above the far one
+_LETTER_HEIGHT = 0.042  # of a letter, as a share of the picture's height where the camera aims
+_LABEL_WIDTH = 5.0  # width of a number with its space, in letters
+_LETTER_WEIGHT, _HALO = 0.018, 0.085  # thickening of strokes and of the halo behind them, in letters
+_LABEL_OFFSET = 2e-3  # above the floor, in camera distances: as far as the floor is above the far one
 
 
 def add_labels(studio: Studio, look: StageStyle, shot: CameraShot, size: float, tile: float, ground: float) -> None:
-    """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit.
+    """Write the coordinates of a grid's lines along them, in the scene's unit; ``tile`` is their distance.
 
     The numbers face the camera, as high in pictures of every size, with a halo that no line of the grid crosses. Those
-    of a camera that goes round lie on the floor.
+    for a camera that goes around lie on the floor.
     """
     ink, halo = (
         make_paint(studio, "Film ink", look.ink),
@@ -56,7 +58,7 @@ def add_labels(studio: Studio, look: StageStyle, shot: CameraShot, size: float, 
     low, high = label_bounds(shot, size, tile)
     for axis in (0, 1):
         runs_across = abs(across[axis]) > 0.5
-        # on the side that looks at the camera; the other side's numbers are at the right of the picture
+        # on the side towards the camera; the other side's numbers are at the right of the picture
         side = towards if runs_across else across
         other = 1 - axis
         edge = high[other] if side[other] > 0.0 else low[other]
@@ -82,34 +84,37 @@ def add_labels(studio: Studio, look: StageStyle, shot: CameraShot, size: float, 
 
 
 def letter_height(scene: bpy.types.Scene, shot: CameraShot) -> float:
-    """Height of a letter, in the scene's unit."""
+    """Return the height of a letter, in the scene's unit."""
     size = scene.render.resolution_x, scene.render.resolution_y
     return _LETTER_HEIGHT * 2.0 * half_angle_tangents(size)[1] * shot.distance * max(1.0, size[0] / size[1] / 2.0)
 
 
 def label_bounds(shot: CameraShot, size: float, tile: float) -> tuple[Array, Array]:
-    """The lines about all that the camera aims at, with room for the model: the lowest and the highest, (2,) each."""
+    """Return the lowest and highest lines, (2,) each, around the camera's aims, with room for the mechanism."""
     room = 0.42 * size
     low = np.floor((shot.aims[:, :2].min(axis=0) - room) / tile)
     return low, np.ceil((shot.aims[:, :2].max(axis=0) + room) / tile)
 
 
 def labeled_lines(low: int, high: int, apart: float = 0.0) -> range:
-    """Return which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they
-    are many or would be fewer than ``apart`` lines from each other."""
+    """Return the lines from ``low`` to ``high`` that are numbered.
+
+    These are all, or every second, fifth, tenth and so on where they are many or would be fewer than ``apart`` lines
+    apart.
+    """
     strides = (1, 2, 5, 10, 20, 50, 100, 10**9)
     stride = next(stride for stride in strides if (high - low) / stride <= _MAX_LABELS and stride >= apart)
     return range(-(-low // stride) * stride, high + 1, stride)
 
 
 def label_text(value: float, tile: float) -> str:
-    """A length with as many places as the grid has."""
+    """Format a coordinate with as many decimals as the grid needs."""
     places = max(0, -int(np.floor(np.log10(tile) + 1e-9)))
     return f"{value + 0.0:.{places}f} m"
 
 
 def nearest_floor_axis(direction: Array) -> Array:
-    """The axis, (2,), that is nearest to a direction (2,) of the floor."""
+    """Return the axis, (2,) with its sign, that is nearest to a direction (2,) of the floor."""
     out = np.zeros(2)
     largest = int(np.abs(direction).argmax())
     out[largest] = np.sign(direction[largest]) or 1.0
@@ -117,14 +122,14 @@ def nearest_floor_axis(direction: Array) -> Array:
 
 
 def add_label(studio: Studio, words: str, material: bpy.types.Material) -> Any:
-    """A text object."""
+    """Create a text object."""
     data: Any = studio.own(bpy.data.curves.new("Film label", "FONT"))
     data.body = words
     data.materials.append(material)
     return studio.place("Film label", data)
 
 
-_EXPOSURE = (-0.5, 0.5)  # by how many stops the picture may get darker or brighter
+_EXPOSURE = (-0.5, 0.5)  # limits of the correction of the exposure, in stops
 
 KEY_LIGHT = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, back
 FILL_LIGHT = (0.9, 0.35, 0.5)
@@ -133,7 +138,7 @@ FILL_LIGHT = (0.9, 0.35, 0.5)
 def build_stage(
     studio: Studio, look: StageStyle, shot: CameraShot, size: float, ground: float, engine: RenderEngine
 ) -> None:
-    """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
+    """Build the stage for a mechanism of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
     tile = tile_size(look, shot, size)
     parts = [checker_tiles(look, shot, tile, ground), horizon_floor(look, shot, ground)]
     if engine == WORKBENCH and look.pattern == "GROUND":
@@ -152,19 +157,21 @@ def build_stage(
 
 
 def floor_height(lowest: float, size: float) -> float:
-    """The floor is at 0, where formats and scenes have it; under or up at the model's lowest point where
-    that is clearly elsewhere. What sinks in a little still stands on it; what lies deeper would be hidden."""
+    """Return the floor's height: 0, as in formats and scenes, or the mechanism's lowest point if clearly elsewhere.
+
+    A mechanism that sinks in a little still stands on 0; what lies deeper would be hidden.
+    """
     return 0.0 if -0.05 * size <= lowest <= 0.25 * size else lowest
 
 
 def key_direction(shot: CameraShot) -> Array:
-    """Return where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
+    """Return the direction in the world (3,) towards the main light: always left of the picture, high, in front."""
     key = shot.rotation @ np.asarray(KEY_LIGHT)
     return key / np.linalg.norm(key)
 
 
 def add_lights(studio: Studio, look: StageStyle, shot: CameraShot, size: float) -> None:
-    """A warm soft key from the left, a cool fill from the right, fixed to the view's direction."""
+    """Add a warm soft key light from the left and a cool fill light from the right, fixed to the view's direction."""
     for name, energy, angle, color, direction in (
         ("Film key", look.key, look.softness, look.warmth, KEY_LIGHT),
         ("Film fill", look.fill, 60.0, (0.82, 0.9, 1.0), FILL_LIGHT),
@@ -180,15 +187,18 @@ def add_lights(studio: Studio, look: StageStyle, shot: CameraShot, size: float) 
 
 
 def set_world(studio: Studio, look: StageStyle) -> None:
-    """A plain background in the horizon's colour."""
+    """Set a plain background in the horizon's color."""
     world = studio.own(bpy.data.worlds.new("Film world"))
     world.color = [srgb_to_linear(value) for value in look.horizon]
     studio.scene.world = world
 
 
 def match_backdrop(studio: Studio, look: StageStyle, shot: CameraShot, ground: float) -> None:
-    """Workbench lights the floor but not the background: look at the far floor and paint the background
-    like it, so that there is no edge at the horizon. Where the view leaves the floor dark or bright, expose for it."""
+    """Set the background to the rendered color of the far floor, so that there is no edge at the horizon.
+
+    Workbench lights the floor but not the background. Where the view leaves the floor dark or bright, the exposure is
+    corrected.
+    """
     scene = studio.scene
     size = scene.render.resolution_x, scene.render.resolution_y
     camera: Any = add_camera(studio, shot)
@@ -209,7 +219,7 @@ def match_backdrop(studio: Studio, look: StageStyle, shot: CameraShot, ground: f
 
 
 def add_sky(studio: Studio, look: StageStyle) -> None:
-    """A sky from the horizon's colour up to the zenith's: what is seen and what lights the shadows."""
+    """Create a sky from the horizon's color up to the zenith's, which is seen and lights the shadows."""
     tree = ensure_node_tree(studio.scene.world)
     nodes, links = tree.nodes, tree.links
     nodes.clear()
@@ -233,7 +243,7 @@ def add_sky(studio: Studio, look: StageStyle) -> None:
 
 
 def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
-    """Soft clouds over a sky's colour, flattened towards the horizon."""
+    """Add soft clouds over a sky's color, flattened towards the horizon."""
     nodes, links = tree.nodes, tree.links
     flat: Any = nodes.new("ShaderNodeMapping")
     flat.inputs["Scale"].default_value = (2.0, 2.0, 9.0)
@@ -254,7 +264,7 @@ def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
 
 
 def add_camera(studio: Studio, shot: CameraShot) -> bpy.types.Object:
-    """The camera of the shot, as it is in the first frame."""
+    """Create the camera of a shot, as it is in the first frame."""
     data: Any = studio.own(bpy.data.cameras.new("Film camera"))
     data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
     data.shift_x, data.shift_y = shot.shift
@@ -269,12 +279,12 @@ def add_camera(studio: Studio, shot: CameraShot) -> bpy.types.Object:
 
 
 def key_camera(studio: Studio, camera: bpy.types.Object, shot: CameraShot) -> None:
-    """Have the camera go through the whole shot, from frame 1 on."""
+    """Keyframe the camera through the whole shot, from frame 1 on."""
     turns = [Matrix(rotation.tolist()).to_quaternion() for rotation in shot.rotations]
     key_transforms(studio, camera, shot.positions, turns)
 
 
-#: A model without any size is filmed as if it had this.
+#: A mechanism without any size is rendered as if it had this.
 MIN_EXTENT = 1e-3
 
 
@@ -286,8 +296,10 @@ def build_stages(
     options: FilmOptions,
     poster: bool,
 ) -> list[bpy.types.Scene]:
-    """Set a stage for each of ``takes``, with what is written over it: the scenes, of which the first knows ``reel``
-    and shows the others beside it. On leaving ``stack`` they and all that is in them are gone."""
+    """Build a stage for each of the labeled ``takes``, and store the state ``reel`` with it.
+
+    The first stage shows the others beside it. On leaving ``stack`` the scenes and all that is in them are removed.
+    """
     size = reel.size[0] // len(takes), reel.size[1]
     shots = align_shots([plan_camera(take, size, options) for _, take in takes])
     extent = max(model_extent(take) for _, take in takes)
@@ -310,10 +322,10 @@ def furnish_stage(
     options: FilmOptions,
     poster: bool,
 ) -> None:
-    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on.
+    """Fill a studio: engine, floor, light, camera and stand-ins, with keyframes from frame 1 on.
 
-    ``measures`` are the picture's size, that of the model and the height of the floor: stages beside each other have
-    them in common.
+    ``measures`` are the picture's size (pixels), the mechanism's size and the floor's height, which stages beside each
+    other have in common.
     """
     scene, look = studio.scene, STAGE_STYLES[options.stage]
     size, extent, ground = measures
@@ -327,21 +339,21 @@ def furnish_stage(
 
 
 def model_extent(take: RecordedTake) -> float:
-    """Return how large the model is."""
+    """Return the mechanism's size: the largest diagonal of its bounding box in any frame."""
     return max(float(np.linalg.norm(np.ptp(take.corners(), axis=1), axis=1).max()), MIN_EXTENT)
 
 
 def ground_height(take: RecordedTake, extent: float) -> float:
-    """Return how high the floor is."""
+    """Return the height of the floor."""
     ground = floor_height(float(take.corners()[..., 2].min()), extent)
     floors = take.corners(scenery=True)[..., 2]
-    if floors.size:  # a model's own floor is not to flicker in ours
+    if floors.size:  # the mechanism's own floor must not flicker in ours
         ground = min(ground, float(floors.min())) - 0.002 * extent
     return ground
 
 
 def plan_camera(take: RecordedTake, size: tuple[int, int], options: FilmOptions) -> CameraShot:
-    """The camera work for a take."""
+    """Plan the camera's shot of a take."""
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
     room = table_margins(size, options)
@@ -350,19 +362,22 @@ def plan_camera(take: RecordedTake, size: tuple[int, int], options: FilmOptions)
 
 
 def table_margins(size: tuple[int, int], options: FilmOptions) -> Margins:
-    """Return what of a picture is kept free for the table of servos: its right, or its foot where it is high."""
+    """Return the margins kept free for the table of servos: right, or foot in a portrait picture."""
     if "SERVOS" not in options.burn:
         return Margins()
     return Margins(right=TABLE_SHARE) if has_room_beside(size) else Margins(foot=TABLE_SHARE)
 
 
 def align_shots(shots: Sequence[CameraShot]) -> list[CameraShot]:
-    """Shots that are seen beside each other look the same way from the same distance: as the last does, which is that
-    of physics and knows where the model goes."""
+    """Give shots that are seen side by side the same rotations and distance.
+
+    Rotations are those of the last shot, which is that of physics and knows where the mechanism goes; the distance is
+    the largest.
+    """
     distance = max(shot.distance for shot in shots)
     return [make_shot(shots[-1].rotations, shot.aims, distance, shot.shift) for shot in shots]
 
 
 def ordered_burns(options: FilmOptions) -> list[Burn]:
-    """Return what is burnt in, in the order in which it is offered."""
+    """Return what is burned in, in the order in which it is offered."""
     return [burn for burn in BURNS if burn in options.burn]

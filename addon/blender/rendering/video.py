@@ -1,4 +1,4 @@
-"""From numbered pictures to a video file."""
+"""Videos, posters and previews of any scene with a mechanism, and encoding of numbered pictures."""
 
 from __future__ import annotations
 
@@ -31,11 +31,17 @@ from .video_state import VideoState, linked_stages, scene_fingerprint
 
 
 def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
-    """Make a video of ``fps`` frames per second of the pictures in ``folder`` (000001.png and so on, as
-    ``render_frames`` names them): H.264 in .mp4, VP9 in .webm, or a .webp or .gif that repeats; how many frames it has.
-    ``frames``: so many of them, whatever else an earlier film left behind; all without it.
+    """Encode the pictures in ``folder`` (000001.png and so on, see ``render_frames``) as a video; return their count.
 
-    FormatError where there are none or some between are missing, and for another ending."""
+    Args:
+        folder: Folder with the pictures.
+        out: Path of the video: H.264 in .mp4, VP9 in .webm, or a .webp or .gif that repeats.
+        fps: Frames per second.
+        frames: Number of frames, whatever else an earlier video left behind; None: all.
+
+    Raises:
+        FormatError: If there are no frames, some in between are missing, or the extension is another.
+    """
     pictures = frame_pictures(folder, frames)
     ending = file_ending(out)
     if ending not in VIDEO_ENDINGS:
@@ -58,7 +64,11 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
 
 
 def frame_pictures(folder: str, frames: int | None = None) -> list[str]:
-    """The frames in a folder, in order, without gaps: the first so many, or all."""
+    """Return the paths of the frames in a folder, in order: the first ``frames``, or all.
+
+    Raises:
+        FormatError: If there are none, or one is missing.
+    """
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"\d{6}\.png", name))
     names = [name for name in names if frames is None or int(name[:6]) <= frames]
     if not names:
@@ -70,7 +80,7 @@ def frame_pictures(folder: str, frames: int | None = None) -> list[str]:
 
 
 def join_pictures(pictures: Sequence[str], path: str, fps: float) -> None:
-    """Write ``pictures``, all of one size, as a video to ``path``."""
+    """Encode ``pictures``, all of one size, as a video at ``path``."""
     with Studio("Knuckle Cutting Room") as room:
         scene = room.scene
         scene.render.resolution_x, scene.render.resolution_y = png_size(pictures[0])
@@ -93,7 +103,7 @@ def join_pictures(pictures: Sequence[str], path: str, fps: float) -> None:
 
 
 def set_video_rate(scene: bpy.types.Scene, fps: float) -> None:
-    """Frames per second as Blender keeps them: a whole number over a base."""
+    """Set a scene's frames per second as Blender stores them: a whole number over a base."""
     ratio = Fraction(fps).limit_denominator(1001)
     whole = max(1, round(float(ratio)))
     scene.render.fps = whole
@@ -106,11 +116,19 @@ VideoSteps = Generator[WorkStep, None, Report]
 def film(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions | None = None
 ) -> Report:
-    """Film ``objects`` (what hides from renders is left out, visible children come along) of the context's
-    scene into ``path``: .mp4, .webm, .webp or .gif for a video of the frame range, .png for a poster of one frame.
+    """Render ``objects`` of the context's scene to a video of the frame range, or a poster of one frame.
 
     The scene is played from its start, so physics and drives do what they do; it is otherwise only read.
-    Raises FormatError for what cannot be filmed; whatever ``options.progress`` raises passes through."""
+
+    Args:
+        context: Context with the scene.
+        objects: What to show, with visible children; what is hidden in renders is left out.
+        path: .mp4, .webm, .webp or .gif for a video, .png for a poster.
+        options: Options; None: their defaults.
+
+    Raises:
+        FormatError: If it cannot be rendered. What ``options.progress`` raises passes through.
+    """
     options = options or FilmOptions()
     filming = video_steps(context, objects, path, options)
     while True:
@@ -130,10 +148,10 @@ def film(
 def video_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
 ) -> VideoSteps:
-    """Film as ``film`` does, pausing after every step, for callers that want to look after the user meanwhile.
+    """Render as ``film`` does, yielding after every step, for callers that keep the interface responsive meanwhile.
 
-    ``close()`` cancels it and leaves everything as it was, save the frames of a video that are done: they stay beside
-    it in a folder, and the same film with ``resume`` goes on with them.
+    ``close()`` cancels and restores everything, except for the finished frames of a video: they stay beside it in a
+    folder, and the same video with ``resume`` continues with them.
     """
     options.check()
     poster = is_poster_path(path)
@@ -181,7 +199,7 @@ def video_steps(
 def finish_video(
     scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: VideoState, options: FilmOptions
 ) -> Generator[int, None, None]:
-    """Make of the frames all that is wished for; yields 1 after each thing that is done."""
+    """Create contact sheet, poster and video from the frames, as far as requested; yields 1 after each."""
     pictures = frame_pictures(str(frames.path), reel.frames)
     if options.sheet:
         save_sheet(pictures, options.sheet)
@@ -198,8 +216,8 @@ def finish_video(
 def separate_scenery(
     objects: Sequence[bpy.types.Object], options: FilmOptions
 ) -> tuple[Sequence[bpy.types.Object], FilmOptions]:
-    """Count the floors and walls of a model with the scenery, unless it is nothing else."""
-    if not are_properties_registered():  # then they are nobody's model
+    """Count the floors and walls of a mechanism as scenery, unless it has nothing else."""
+    if not are_properties_registered():  # without them no object is a mechanism's
         return objects, options
     cast = [obj for obj in objects if not record_of(obj).scenery]
     aside = [obj for obj in objects if record_of(obj).scenery]
@@ -215,7 +233,7 @@ def make_video_state(
     size: tuple[int, int],
     options: FilmOptions,
 ) -> VideoState:
-    """Return what the stage is to know of the film."""
+    """Create the state of a video for its stages."""
     scene = context.scene
     rate = scene.render.fps / scene.render.fps_base
     names = [record_of(rig).source_name or rig.name for rig in rigs_of_objects(objects)]
@@ -235,7 +253,7 @@ def make_video_state(
 
 
 def even_size(size: tuple[int, int], report: Report) -> tuple[int, int]:
-    """The size that H.264 can hold: both sides even."""
+    """Return the next smaller size with even sides, as H.264 requires."""
     width, height = size
     if width % 2 or height % 2:
         report.info("film-size", f"{width}x{height} made even for the video")
@@ -245,7 +263,7 @@ def even_size(size: tuple[int, int], report: Report) -> tuple[int, int]:
 def report_video(
     report: Report, path: str, size: tuple[int, int], plan: Schedule, options: FilmOptions, seconds: float
 ) -> None:
-    """Say what was made."""
+    """Report what was rendered."""
     count = len(plan.filmed)
     what = "a poster" if path.lower().endswith(".png") else f"{count} frames at {plan.fps:g} per second"
     report.info("film", f"{what}, {size[0]}x{size[1]}, {options.engine.capitalize()}, in {seconds:.1f} s", where=path)
@@ -254,9 +272,9 @@ def report_video(
 def preview_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
 ) -> Generator[WorkStep, None, Report]:
-    """Render the frame of a film that is nearest to the scene's present one to the .png ``path``, pausing at each step.
+    """Render the frame of a video that is nearest to the scene's current one to a .png, yielding at each step.
 
-    The whole film is played for it, since the camera is to see all of that.
+    The whole video is played for it, since the camera has to see all of that.
     """
     options.check()
     report = Report()
@@ -276,7 +294,11 @@ def preview_steps(
 
 
 def planned_frame_count(scene: bpy.types.Scene, options: FilmOptions) -> tuple[int, float]:
-    """Return how many frames a video of a scene has, and its rate. FormatError for what cannot be filmed."""
+    """Return the number of frames of a scene's video, and its rate (frames per second).
+
+    Raises:
+        FormatError: If it cannot be rendered.
+    """
     options.check()
     plan = make_schedule(scene, options, poster=False)
     return len(plan.filmed), plan.fps
