@@ -16,7 +16,7 @@ def register() -> None:
         raise ImportError(reason)
     from . import cli, registration  # they need Blender
 
-    registration.register(cli.main)
+    registration.register(cli.run_in_blender)
 
 
 def unregister() -> None:

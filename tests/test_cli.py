@@ -686,7 +686,7 @@ def test_wrong_usage_is_exit_2_and_says_how(capsys: Any, line: list[str]) -> Non
     assert run(*line) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("usage: knuckle")
+    assert told.err.startswith("usage: python -m addon")
 
 
 def test_an_input_that_does_not_exist_names_those_that_do(capsys: Any) -> None:
@@ -699,7 +699,7 @@ def test_an_input_that_does_not_exist_names_those_that_do(capsys: Any) -> None:
 @pytest.mark.parametrize("line", [["--help"], ["simulate", "--help"]], ids=" ".join)
 def test_help_is_exit_0(capsys: Any, line: list[str]) -> None:
     assert run(*line) == 0
-    assert "knuckle" in capsys.readouterr().out
+    assert "python -m addon" in capsys.readouterr().out
 
 
 def test_as_a_program_of_its_own(walker: Path, tmp_path: Path) -> None:
@@ -806,3 +806,13 @@ def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any,
     assert "knuckle: stopped" in done.stderr, done.stderr
     assert done.returncode == 1, "Blender 4.2 and 4.5 would crash or wait while Python closes them"
     assert not (tmp_path / "x.mp4").exists()
+
+
+@pytest.mark.parametrize("program", ["python -m addon", "blender --command knuckle"])
+@pytest.mark.parametrize("verb", ["info", "convert", "job", "render"])
+def test_help_calls_the_program_as_it_was_called(capsys: Any, program: str, verb: str) -> None:
+    assert main([verb, "--help"], program) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"usage: {program} {verb} ")
+    examples = told.partition("Example")[2].splitlines()[1:]
+    assert examples and all(line.startswith(f"  {program} {verb} ") for line in examples if line)

@@ -420,7 +420,7 @@ def test_wrong_usage_is_exit_2(capsys: Any, line: list[str], word: str) -> None:
     assert run("walker.jm", *line) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("usage: knuckle animate")
+    assert told.err.startswith("usage: python -m addon animate")
     assert word in told.err
 
 

@@ -353,7 +353,7 @@ def test_a_failure_is_json_too(line: list[str], models: Path, tmp_path: Path, ca
 )
 def test_wrong_usage_of_many_is_exit_2(line: list[str], capsys: Any) -> None:
     assert run(*line) == 2
-    assert capsys.readouterr().err.startswith("usage: knuckle")
+    assert capsys.readouterr().err.startswith("usage: python -m addon")
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,20 @@ from .output import STDOUT, configure_output, failure_object, print_error, print
 from .render import add_encode, add_render
 from .simulate import add_collect, add_simulate
 
+#: The program as it is called from a shell, and within Blender.
+PYTHON_PROGRAM, BLENDER_PROGRAM = "python -m addon", "blender --command knuckle"
 
-def main(argv: Sequence[str]) -> int:
-    """Run one verb and return the exit code."""
+
+def run_in_blender(argv: Sequence[str]) -> int:
+    """Run one verb of ``blender --command knuckle`` and return the exit code."""
+    return main(argv, BLENDER_PROGRAM)
+
+
+def main(argv: Sequence[str], program: str = PYTHON_PROGRAM) -> int:
+    """Run one verb and return the exit code; ``program`` is what help texts call it."""
     args = argparse.Namespace()
     try:
-        args = _build_parser().parse_args(list(argv))
+        args = _build_parser(program).parse_args(list(argv))
         configure_output(args)
         _check_output_folders(args, argv)
         return args.run(args) or 0
@@ -80,9 +88,9 @@ def _keep_trailing_separator(path: Path, argv: Sequence[str]) -> str:
     return next((word for word in words if word.endswith(ends) and Path(word) == path), str(path))
 
 
-def _build_parser() -> argparse.ArgumentParser:
+def _build_parser(program: str = PYTHON_PROGRAM) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="knuckle", description="Mechanisms in Blender: look at them, simulate them, film them, convert them."
+        prog=program, description="Mechanisms in Blender: look at them, simulate them, film them, convert them."
     )
     parser.add_argument("--version", action="version", version=f"Knuckle {package_version()}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")

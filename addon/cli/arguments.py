@@ -17,8 +17,8 @@ Subparsers = argparse._SubParsersAction
 
 
 def add_verb(verbs: Subparsers, name: str, run: Command, text: str, *examples: str) -> argparse.ArgumentParser:
-    """Add a verb's parser with the common options; ``examples`` are shown by ``--help``."""
-    shown = "".join(f"\n  knuckle {example}" for example in examples)
+    """Add a verb's parser with the common options; ``examples``, which begin with it, are shown by ``--help``."""
+    shown = "".join(f"\n  %(prog)s{example.removeprefix(name)}" for example in examples)
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".",
         epilog=f"{'Examples' if len(examples) > 1 else 'Example'}:{shown}",

@@ -39,7 +39,7 @@ def add_convert(verbs: Subparsers) -> None:
         "convert old.jpm new.jm", "convert lamp.skel - --to x_xy | less",
         "convert models/*.skel --to shift --out-dir converted", "convert models/ --to all --out-dir all --parallel 2",
     )  # fmt: skip
-    parser.usage = "knuckle convert [options] IN OUT\n       knuckle convert [options] --out-dir DIR FILE…"
+    parser.usage = "%(prog)s [options] IN OUT\n       %(prog)s [options] --out-dir DIR FILE…"
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE",
         help="the file and what it is to be written as, - for standard output; with --out-dir files, patterns, folders",

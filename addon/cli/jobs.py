@@ -143,7 +143,7 @@ def add_job(verbs: Subparsers) -> None:
         'job walker.jm --sweep "joystick 1 y=-1..1:3" --sweep gain=0.5,1,2 --seconds 8 --out sweep',
         "job models/ --convert skel,shift --chunk 20 --out converted",
     )  # fmt: skip
-    job.usage = "knuckle job [options] MODEL --out DIR\n       knuckle job --convert FORMATS FILE… --out DIR"
+    job.usage = "%(prog)s [options] MODEL --out DIR\n       %(prog)s --convert FORMATS FILE… --out DIR"
     job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the model; with --convert any files")
     what = job.add_mutually_exclusive_group()
     what.add_argument(

@@ -152,7 +152,7 @@ def is_complete_webp(path: str) -> bool:
 def _read_vint(file: BinaryIO, keep: bool = False) -> int | None:
     """Read a variable-size integer of 1 to 8 bytes (RFC 8794, 4).
 
-    The leading zeros of the first byte tell the number of bytes. The result is None at the end of the file, or where
+    The leading zeros of the first byte give the number of bytes. The result is None at the end of the file, or where
     all bits are set, which means unknown. ``keep`` keeps the length marker.
     """
     first = file.read(1)

@@ -1,6 +1,6 @@
 """Floor and sky of a stage: geometry with colors from a small palette texture, which all engines draw alike.
 
-Workbench knows neither node materials nor skies. One axis of the palette is the fade from floor to horizon, the other
+Workbench has neither node materials nor skies. One axis of the palette is the fade from floor to horizon, the other
 the shades.
 """
 
@@ -233,7 +233,7 @@ def horizon_ground(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
 
 
 def sky_dome(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
-    """Create the sky as seen from the path, from the horizon up, for the engine that knows no other."""
+    """Create the sky as seen from the path, from the horizon up, for Workbench, which has no skies."""
     middle = shot.aims.mean(axis=0)
     reach = HORIZON_DISTANCE * shot.distance
     rise = np.linspace(0.0, 0.5 * np.pi, _DOME_RINGS + 1)

@@ -371,7 +371,7 @@ def table_margins(size: tuple[int, int], options: FilmOptions) -> Margins:
 def align_shots(shots: Sequence[CameraShot]) -> list[CameraShot]:
     """Give shots that are seen side by side the same rotations and distance.
 
-    Rotations are those of the last shot, which is that of physics and knows where the mechanism goes; the distance is
+    Rotations are those of the last shot, which is that of physics, whose motion decides; the distance is
     the largest.
     """
     distance = max(shot.distance for shot in shots)

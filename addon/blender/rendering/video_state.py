@@ -1,7 +1,4 @@
-"""State of a video, as its stage knows it.
-
-It is stored with the stage's scene, so that another process can continue from the saved file alone.
-"""
+"""State of a video, stored with its stage's scene, so that another process can continue from the saved file alone."""
 
 from __future__ import annotations
 

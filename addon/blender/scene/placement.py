@@ -59,7 +59,7 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
         f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
     )
     report = mechanism.report
-    if left <= OPEN_LOOP_TOLERANCE:  # the reader's warning no longer holds: one entry replaces it
+    if left <= OPEN_LOOP_TOLERANCE:  # the reader's warning is no longer true: one entry replaces it
         report.entries[:] = [each for each in report.entries if (each.severity, each.code) != ("warning", "loop")]
     severity = "info" if left <= OPEN_LOOP_TOLERANCE else "warning"
     report.add(severity, "assembled", message, joints[worst].line, joints[worst].name)

@@ -62,8 +62,8 @@ def store_rest_rotations(rig: bpy.types.Object) -> None:
 def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     """Warn of an object that was built elsewhere and now is exactly at the origin or axes of its parent.
 
-    Apply and Clear leave empties and lights so, which have no mesh that could take over the transform. It cannot be
-    told from an intended placement.
+    Apply and Clear leave empties and lights so, which have no mesh that could take over the transform. An intended
+    placement looks the same.
     """
     place, turn, _size = obj.matrix_basis.decompose()
     was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
@@ -113,7 +113,7 @@ def _choose_mesh_transform(found: Array | None, known: Array | None, made: Array
     """Choose the affine map (4, 4) of a mesh; None where its record was edited and the mesh was not.
 
     Note:
-        Mechanisms of release 1.0 have no reference points: only a rigid motion is then told from an edit of the record.
+        Mechanisms of release 1.0 have no reference points: only a rigid motion then differs from an edit of the record.
 
     Args:
         found: Map from the points ``made`` to those of the mesh; a mirrored mesh has them in another order.

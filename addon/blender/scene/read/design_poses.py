@@ -133,7 +133,7 @@ def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.
 _POSE_TOLERANCE = 1e-5
 #: Tolerance of matrix entries for the rounding to 32 bits.
 _ROUNDING_TOLERANCE = 5e-7
-#: Limit of 32-bit arithmetic; Blender stores an infinite number as the largest that it knows.
+#: Limit of 32-bit arithmetic; Blender stores an infinite number as its largest.
 _MAX_COORDINATE = 1e18
 _IDENTITY = Matrix()
 
@@ -297,7 +297,7 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
 
 
 def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
-    """Return whether a pose is the one that a part was built with, as far as a change of parents can tell."""
+    """Return whether a pose is the one that a part was built with, within the rounding of a change of parents."""
     off = np.abs(np.array(now) - unflatten_pose(record_of(obj).built))
     return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 

@@ -32,7 +32,7 @@ _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 def is_same_value(now: object, before: object) -> bool:
-    """Return whether a value is unchanged; numbers as far as 32 bits can tell."""
+    """Return whether a value is unchanged; numbers are compared in 32 bits."""
     if now == before:
         return True
     if isinstance(now, float) and isinstance(before, (int, float)):
@@ -61,7 +61,7 @@ def shortest_angle(value: float) -> float:
 
 
 def edited_number(now: float, before: float) -> float:
-    """Return ``before`` where 32 bits cannot tell the two apart, else ``now`` with the fewest digits."""
+    """Return ``before`` where the two are equal in 32 bits, else ``now`` with the fewest digits."""
     return before if is_same_value(now, before) else shortest_float(now)
 
 

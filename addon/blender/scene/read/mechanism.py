@@ -119,7 +119,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     """Read a mechanism from the scene, in the file's own axes and with its document.
 
     Poses, physics and animation do not matter: the design is read. Parts that no joint carries any more, because it was
-    deleted, are designed where they are seen, and so are copies of bodies. ``report`` says what was edited, added and
+    deleted, are designed where they are seen, and so are copies of bodies. ``report`` lists what was edited, added and
     deleted; a copy of a body or joint is a new one.
 
     Args:
@@ -202,7 +202,7 @@ def _document_mechanism(rig: bpy.types.Object) -> Mechanism:
 
 
 def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
-    """Activate assemblies as the mechanism's settings say; return False where these have none."""
+    """Activate assemblies by the mechanism's settings; return False where these have none."""
     switches = {kept.path: kept.active for kept in settings(rig).assemblies}
     for assembly in mechanism.assemblies:
         assembly.active = switches.get(assembly.path, assembly.active)
@@ -247,8 +247,8 @@ class _PartReader:
 
     ``frames``: joint frames in the document, by id; ``openings``: for joints of open loops the other side relative to
     that; ``bones``: renamed bones, by joint id; ``derived``: see ``read_mass_edit``; ``shape_masses``: those of the
-    document. ``switched``: the records know what is active, not the document; ``flagged``: bodies know whether they
-    fall and collide; ``colored``: materials know their colors.
+    document. ``switched``: the records have what is active, not the document; ``flagged``: bodies have flags for
+    gravity and collision; ``colored``: materials have their original colors.
     """
 
     report: Report

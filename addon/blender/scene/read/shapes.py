@@ -95,7 +95,7 @@ def _may_lack_children(obj: bpy.types.Object, own: str) -> bool:
     """Return whether a body is a copy that may lack collision children which nobody deleted.
 
     Such a copy has no id of its own yet, or was created without children, or has replaced its original and has its id:
-    only its name tells that.
+    only its name shows that.
     """
     record = record_of(obj)
     return own != record.source_id or record.without_children or is_numbered_copy(obj.name, record.built_name)
@@ -208,7 +208,7 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
     """Apply an edited mass; stated moments of inertia are scaled with it.
 
     A mass typed into Blender's panel is that of the whole body. Where the panel showed less, because an inertia proxy
-    has the rest, the report says what was replaced. ``derived``: the ``derived_masses`` of the document.
+    has the rest, the report has what was replaced. ``derived``: the ``derived_masses`` of the document.
     """
     before, body.mass = body.mass, _edited_mass(obj, body.mass)
     shown = displayed_mass(obj)
@@ -275,7 +275,7 @@ def read_inertia(record: KnuckleObject, body: Body) -> Array | None:
 def without_rounding(body: Body, before: Array) -> Array:
     """Return the pose of a body whose center of mass was changed, without digits beyond 32 bits.
 
-    It is the pose ``before`` where 32 bits cannot tell the two apart.
+    It is the pose ``before`` where the two are equal in 32 bits.
     """
     reach = max(1e-3, float(np.abs(before[:3, 3]).max()), float(np.abs(body.com).max()))
     off = np.abs(body.pose - before)
