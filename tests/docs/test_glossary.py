@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -74,18 +73,110 @@ def retired_names() -> dict[str, str]:
     return found
 
 
-#: Reasons why a name keeps a retired word.
-_PUBLIC = "public since release 1.0: an operator, a panel or a function of scripts"
-_MULTI_TURN = "a stop of several turns: 'multi-turn' is the term for it"
-_HALF_TURN = "an angle of pi: 'half turn' is the term for it"
-_ENGLISH = "the ordinary meaning of the word"
-_LATER = "renamed with the texts of the interface"
-#: Names that keep a retired word, each with the reason.
-NAMES: dict[str, str] = {}
+#: Names that keep a retired word, by the reason.
+NAMES: dict[str, frozenset[str]] = {
+    "public since release 1.0: a function of scripts, an operator, a panel or a property group": frozenset({
+        "film", "FilmOptions", "KNUCKLE_OT_preview_film", "KNUCKLE_OT_render_film", "KNUCKLE_OT_tick_joints",
+        "KnuckleFilm", "VIEW3D_PT_knuckle_film", "VIEW3D_PT_knuckle_film_overlays", "VIEW3D_PT_knuckle_truth",
+    }),
+    "'multi-turn' is the term for a stop of more than one revolution": frozenset({
+        "MultiTurnStops", "are_multi_turn_stops_enough", "create_multi_turn_stops", "multi_turn_stops",
+        "needs_multi_turn_stops",
+    }),
+    "an angle of pi or 2 pi is a half or a full turn": frozenset({"FULL_TURN", "HALF_TURN", "wrap_to_turn"}),
+    "the pause between two repetitions of a motion": frozenset({"span_with_gap"}),
+    "renamed with the texts of the interface": frozenset({
+        "BallJoints.gaps", "BoneParenting.hang", "ConstrainedBodies.ease", "ConversionLosses.tell", "DofGlyphs.beyond",
+        "DofMotors.tell", "JointStateArrays.gaps", "KNUCKLE_GT_stop.tell", "Keyframes.told", "LoopChains.gaps",
+        "MeshMirror.tell", "PolygonFaults.told", "Reader.tell", "ReflectedInertia.eased", "ReportCollector.tell",
+        "ResidueMeter.tell", "RunningTask.tell", "Slider.is_beyond", "begins_beyond_stop", "forget_bone_names",
+        "forget_controllers", "is_written_alike", "servo_strength", "told",
+    }),
+}  # fmt: skip
+#: Phrases in which a retired word has another meaning.
+PHRASES = {r"turns? (to the )?(left|right)": "a walking mechanism turns left or right"}
+#: Words that texts of the interface still have, and in how many texts. They are renamed with the texts of the interface:
+#: lower a number when you rename, and delete the row of a word that is gone.
+RENAMED_WITH_THE_TEXTS_OF_THE_INTERFACE: dict[str, int] = {
+    "alike": 1, "anew": 9, "apart": 6, "beyond": 11, "flywheel": 2, "gap": 2, "hang": 8, "hangs": 6, "hung": 3,
+    "led": 2, "listens": 1, "mend": 3, "pushes": 2, "refuse": 1, "remembered": 1, "says": 2, "slides": 9, "tell": 2,
+    "tells": 2, "tick": 4, "told": 1, "turn": 4, "turns": 15,
+}  # fmt: skip
+#: The same of the manual: how often its pages have the word, outside code.
+RENAMED_WITH_THE_MANUAL: dict[str, int] = {
+    "alike": 1, "anew": 12, "apart": 6, "beyond": 20, "film": 19, "filmed": 3, "films": 2, "flywheel": 3, "gap": 5,
+    "gaps": 2, "grows": 27, "hangs": 2, "hung": 4, "led": 2, "limp": 3, "mend": 1, "mended": 1, "mends": 2,
+    "refused": 11, "refuses": 1, "remembered": 1, "says": 41, "slide": 9, "slides": 2, "tell": 6, "tells": 23,
+    "thrown": 1, "tick": 1, "told": 15, "truth": 1, "turn": 25, "turns": 8,
+}  # fmt: skip
 
-#: Words in texts of the interface and of reports, and on pages of the manual: how many texts or pages have them. All
-#: are renamed with the texts of the interface. Lower a number when you rename; a word that is gone leaves the list.
-RENAMED_WITH_THE_TEXTS_OF_THE_INTERFACE: dict[str, int] = {}
-RENAMED_WITH_THE_MANUAL: dict[str, int] = {}
-#: Words with another meaning, in phrases that are right: a pattern and the reason.
-PHRASES: dict[str, str] = {}
+
+def without_phrases(text: str) -> str:
+    """Return a text without the phrases in which retired words are right."""
+    return re.sub("|".join(PHRASES), "", text, flags=re.IGNORECASE)
+
+
+def differing(found: Mapping[str, list[str]], allowed: Mapping[str, int]) -> dict[str, str]:
+    """Compare the places of each word with the number that is allowed: new uses, and exceptions that are too large."""
+    return {
+        word: f"{len(found.get(word, ()))} times, allowed {allowed.get(word, 0)}: {found.get(word, [])}"
+        for word in sorted(found.keys() | allowed)
+        if len(found.get(word, ())) != allowed.get(word, 0)
+    }
+
+
+def words_of_texts() -> dict[str, list[str]]:
+    """Return the texts of the interface and of reports that have each retired word, with their places."""
+    found: dict[str, list[str]] = {}
+    for text, place in (all_strings() | all_reports()).items():
+        for word in sorted(set(words_in_text(without_phrases(text)))):
+            found.setdefault(word, []).append(f"{place}: {text}")
+    return found
+
+
+def words_of_pages(pages: list[Path]) -> dict[str, list[str]]:
+    """Return the places of each retired word on pages: page and line, once for each use."""
+    found: dict[str, list[str]] = {}
+    for page in pages:
+        for number, line in enumerate(without_phrases(without_code(page.read_text(encoding="utf-8"))).splitlines(), 1):
+            for word in words_in_text(line):
+                found.setdefault(word, []).append(f"{name_of(page)}:{number}")
+    return found
+
+
+def test_names_have_no_retired_word() -> None:
+    allowed = {name: reason for reason, names in NAMES.items() for name in names}
+    found = retired_names()
+    assert {name: module for name, module in found.items() if name not in allowed} == {}, "use the glossary's term"
+    assert {name: reason for name, reason in allowed.items() if name not in found} == {}, "not needed any more"
+
+
+def test_texts_of_the_interface_have_no_retired_word() -> None:
+    assert differing(words_of_texts(), RENAMED_WITH_THE_TEXTS_OF_THE_INTERFACE) == {}
+
+
+def test_the_manual_has_no_retired_word() -> None:
+    assert differing(words_of_pages(PAGES), RENAMED_WITH_THE_MANUAL) == {}
+
+
+def test_the_pages_for_developers_have_no_retired_word() -> None:
+    pages = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((DOCS / "developers").glob("*.md"))]
+    assert words_of_pages(pages) == {}
+
+
+def test_every_phrase_is_needed() -> None:
+    texts = [*all_strings(), *all_reports(), *(page.read_text(encoding="utf-8") for page in PAGES)]
+    for phrase in PHRASES:
+        assert any(words_in_text(found[0]) for text in texts for found in re.finditer(phrase, text, re.IGNORECASE))
+
+
+def test_a_new_use_is_found() -> None:
+    assert words_in_text("It tells of the Flywheel; unturned, a re-root.") == ["tells", "flywheel", "re-root"]
+    assert words_in_name("KnuckleFilm") == ["film"]
+    assert words_in_name("Mesh.MESH_TURNS") == ["turns"]
+    assert words_in_name("filmic_turntable") == []
+    source = "class A:\n    def tell(self): ...\n    def _x(self): ...\ndef _f(): ...\nMAX_GAP: int = 1\na = _b = 2"
+    assert [*public_names(source)] == ["A", "A.tell", "MAX_GAP", "a"]
+    assert differing({"gap": ["a", "b"]}, {"gap": 1}).keys() == {"gap"}
+    assert differing({"gap": ["a"]}, {"gap": 2, "film": 1}).keys() == {"gap", "film"}
+    assert differing({"gap": ["a"]}, {"gap": 1}) == {}

@@ -1,6 +1,7 @@
-"""Enables and disables an add-on many times, as Blender does, and prints as JSON what that leaves behind. Run in a
-process of its own: ``again.py knuckle|renewed|floor TIMES``. The floor is an add-on of as many classes that do nothing,
-made and registered anew each time: what Blender itself loses."""
+"""Leak check, as a script: enable and disable an add-on many times, and print as JSON what remains."""
+
+# Run in a process of its own: ``again.py knuckle|renewed|floor TIMES``. The floor is an add-on of as many classes that
+# do nothing, created and registered again each time: what Blender itself loses.
 
 from __future__ import annotations
 

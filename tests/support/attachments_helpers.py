@@ -1,4 +1,4 @@
-"""Helpers shared by tests: attachments."""
+"""Helpers for tests of assemblies, reference frames and lights: a robot with an inactive hand, and its collections."""
 
 from __future__ import annotations
 

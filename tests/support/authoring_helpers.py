@@ -1,4 +1,4 @@
-"""Helpers shared by tests: authoring."""
+"""Helpers for tests of mechanisms built by hand: cylinder meshes in the scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: bake."""
+"""Helpers for tests of baked simulations: a mechanism that tumbles on the ground, its placement and its state."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The manual as its tests see it: pages, the blocks of code in them, and folders to run those in.
+"""Helpers for tests of the manual: its pages, their code blocks and spans, and folders to run the code in."""
 
-A block of commands (``sh``), of Python (``python``) or of a session (``pycon``) runs as it stands. One whose fence goes
-on with ``not-run: WHY`` does not.
-"""
+# A block of commands (``sh``), of Python (``python``) or of a session (``pycon``) runs as it is. One whose fence
+# continues with ``not-run: WHY`` does not.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: clear."""
+"""Helpers for tests of clearing physics: comparable values of a whole scene, and mechanisms with physics to clear."""
 
 from __future__ import annotations
 

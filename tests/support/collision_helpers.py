@@ -1,4 +1,4 @@
-"""Helpers shared by tests: collision."""
+"""Helpers for tests of collision and penetration: SKEL skeletons of floating boxes, simulated without servos."""
 
 from __future__ import annotations
 

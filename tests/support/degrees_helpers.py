@@ -1,4 +1,4 @@
-"""Helpers shared by tests: degrees."""
+"""Helpers for tests of joints with any degrees of freedom: mechanisms to build, pose and compare with kinematics."""
 
 from __future__ import annotations
 

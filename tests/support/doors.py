@@ -1,4 +1,4 @@
-"""Scripts of the tree that are no package, as modules."""
+"""Helpers for tests of the repository's scripts: loading them as modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: drive."""
+"""Helpers for tests of the drive: keyframes that switch it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An empty file for a test to begin with."""
+"""Helper for all tests in Blender: an empty file to begin with."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a model has to do wherever it is: stand, play its gait, fall and be written as it was read. How it does all that
-in an empty scene of its own is what it is compared with everywhere else."""
+"""Helpers for tests in unusual scenes: an examination of a mechanism, compared with the same in an empty scene."""
 
 from __future__ import annotations
 

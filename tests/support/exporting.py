@@ -1,4 +1,4 @@
-"""What tests of exporting from odd scenes share: models of the four formats, and where bodies are."""
+"""Helpers for tests of export from unusual scenes: mechanisms of four formats, and the poses of bodies in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: filming."""
+"""Helpers for tests of rendering: a walker to render, pictures in video files, and snapshots of the user's scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: first speeds."""
+"""Helpers for tests of initial velocities: a pendulum released level with a velocity, and its expected motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: framing."""
+"""Helpers for tests of camera and stage: pinhole projection by its definition."""
 
 from __future__ import annotations
 

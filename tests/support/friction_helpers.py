@@ -1,4 +1,4 @@
-"""Helpers shared by tests: friction."""
+"""Helpers for tests of joint friction and damping: a pendulum, integrated and simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full, as far as files can tell."""
+"""Helper for tests of a full disk: a limit for the size of every file."""
 
 from __future__ import annotations
 

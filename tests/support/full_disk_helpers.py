@@ -1,4 +1,4 @@
-"""Helpers shared by tests: full disk."""
+"""Helpers for tests of the command line on a full disk: its exit code and output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: hard stops."""
+"""Helpers for tests of hard stops: the coordinate of a joint that is driven towards a stop and released."""
 
 from __future__ import annotations
 

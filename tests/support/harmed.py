@@ -1,5 +1,6 @@
-"""Does one harm after another to a model under physics, each in a new file, and goes on using it:
-``harmed.py FOLDER DRIVE HARM…``. Whoever reads standard error sees what went wrong; a line there says which is next."""
+"""Harm check, as a script: harm a mechanism under physics, each time in a new file, and go on using it."""
+
+# ``harmed.py FOLDER DRIVE HARM…``. Errors are on standard error; a line there names the next harm.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: harmed."""
+"""Helpers for tests of harmed mechanisms: the harms after which Blender itself may crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users do to a model by hand, with Blender's own tools, that nobody wrote an operator for."""
+"""Helpers for tests of harmed mechanisms: what users do to one with Blender's own tools, as functions."""
 
 from __future__ import annotations
 

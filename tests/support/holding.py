@@ -1,5 +1,6 @@
-"""Edits of a mechanism's structure, in whatever state it is, and what must not change: computed on Blender's evaluated
-objects and on the exported text, read as a file is."""
+"""Helpers for tests of structural edits: mechanisms in any state, edits, and measures of what must not change."""
+
+# Measures are computed on Blender's evaluated objects and on the exported text, read as a file is.
 
 from __future__ import annotations
 

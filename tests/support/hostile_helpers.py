@@ -1,4 +1,4 @@
-"""Helpers shared by tests: hostile."""
+"""Helpers for tests of hostile and damaged files: small files of each format with numbers to replace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The zip as a user has it: installed over an older release while physics runs, switched off and on in the midst of a
-run, a file opened while it is off, uninstalled. ``installed.py FOLDER OLD.zip NEW.zip``; run in a process of its own,
-with ``BLENDER_USER_RESOURCES`` in that folder. What is wrong is on standard error."""
+"""Installation check, as a script: the zip installed, enabled, disabled and uninstalled as by a user."""
+
+# ``installed.py FOLDER OLD.zip NEW.zip``; run in a process of its own, with ``BLENDER_USER_RESOURCES`` in that folder.
+# The zip is installed over an older release while physics runs, disabled and enabled in the midst of a simulation, a
+# file is opened while it is disabled, and it is uninstalled. Errors are on standard error.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: kinematics."""
+"""Helpers for tests of kinematics: random mechanisms, poses and values, and the matrix exponential."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: labels."""
+"""Helpers for tests of the labels in the manual: its emphasized words."""
 
 from __future__ import annotations
 

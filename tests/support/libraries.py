@@ -1,4 +1,4 @@
-"""Other .blend files, and what is linked from them or appended."""
+"""Helpers for tests of libraries: other .blend files, and data linked or appended from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: live loops."""
+"""Helpers for tests of closed loops in Blender: their joint separation, and posing and keying of input joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops to judge by: mechanisms written down from their geometry, and the closed answers that are known of them."""
+"""Helpers for tests of closed loops: mechanisms from their geometry, with known closed-form answers."""
 
 from __future__ import annotations
 

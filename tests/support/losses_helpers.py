@@ -1,4 +1,4 @@
-"""Helpers shared by tests: losses."""
+"""Helpers for tests of joint friction, damping and motors: deleting objects as the user does."""
 
 from __future__ import annotations
 

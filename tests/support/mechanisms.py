@@ -1,8 +1,7 @@
-"""Small Juice models written down as text, and what a test computes by itself to judge them.
+"""Helpers for tests with small Juice files: writing, building and playing them, and measuring them independently."""
 
-Nothing here asks the extension where a body is or which way a joint turns: poses come from the file's numbers by
-elementary rotations, and coordinates are measured on Blender's evaluated objects.
-"""
+# Nothing here asks the extension for the pose of a body or the direction of a joint: poses come from the file's numbers
+# by elementary rotations, and coordinates are measured on Blender's evaluated objects.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: mesh files."""
+"""Helpers for tests of mesh files: bodies and shapes with a mesh, loading and vertices."""
 
 from __future__ import annotations
 

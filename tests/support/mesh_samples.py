@@ -1,4 +1,4 @@
-"""Small mesh files written out by hand: one tetrahedron, whose box is known, in every kind of file."""
+"""Helpers for tests of mesh files: one tetrahedron with a known box, as a small file of every format."""
 
 from __future__ import annotations
 

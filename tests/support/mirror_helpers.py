@@ -1,4 +1,4 @@
-"""Helpers shared by tests: mirror."""
+"""Helpers for tests of mirroring: random symmetric mechanisms, reflections, and the errors of mirrored poses."""
 
 from __future__ import annotations
 

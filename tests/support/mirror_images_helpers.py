@@ -1,4 +1,4 @@
-"""Helpers shared by tests: mirror images."""
+"""Helpers for tests of mirror images: export, reopening, linking of twins, and distances of points."""
 
 from __future__ import annotations
 

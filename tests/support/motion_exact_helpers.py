@@ -1,4 +1,4 @@
-"""Helpers shared by tests: motion exact."""
+"""Helpers for tests of exact motion files: a mechanism with a hinge, a slider and a ball, and files to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: motion."""
+"""Helpers for tests of simulated motion: a heavy tower with an arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: motion options."""
+"""Helpers for tests of motion import and export: an arm, XMDI files, both operators, and posed angles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motions and documents for property tests: what every motion format has to survive."""
+"""Helpers for property tests of motion formats: random motions, damaged documents, and comparisons."""
 
 from __future__ import annotations
 

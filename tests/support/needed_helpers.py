@@ -1,4 +1,4 @@
-"""Helpers shared by tests: needed."""
+"""Helpers for tests of missing parts: messages of what a mechanism lacks, and objects to select."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every operator: what makes it ready to run and with which options, and what it says where it cannot run.
+"""Helpers for tests of operators: for each one scenes it can run in, its options, and its refusals."""
 
-A new operator is to be added here; ``test_operators`` fails until it is."""
+# A new operator is to be added here; ``test_operators`` fails until it is.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: operators."""
+"""Helpers for tests of operators: all operators of the extension, and the messages of their refusals."""
 
 from __future__ import annotations
 

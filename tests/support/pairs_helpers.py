@@ -1,4 +1,4 @@
-"""Helpers shared by tests: pairs."""
+"""Helpers for tests of point-to-point forces: arms and chains on a spring."""
 
 from __future__ import annotations
 

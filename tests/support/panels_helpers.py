@@ -1,4 +1,4 @@
-"""Helpers shared by tests: panels."""
+"""Helpers for tests of panels: a substitute for UILayout that records what is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: pd."""
+"""Helpers for tests of the PD law: responses of a servo to loads and steps, and their closed form."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The same harms in Blender alone, without a line of ours: which of them crash it.
+"""Harm check without the extension, as a script: which harms crash Blender alone, and how often."""
 
-``python -m tests.support.plain TRIALS [HARM…]`` tries each so many times, every time in a process of its own,
-and prints how many of these crashed.
-
-Three boxes hang on two hinges and fall for two frames; then the harm is done, it is undone and redone, played again,
-saved, opened and played, as ``harmed.py`` does with a model."""
+# ``python -m tests.support.plain TRIALS [HARM…]`` tries each harm so many times, every time in a process of its own,
+# and prints how many of these crashed. Three boxes on two hinges fall for two frames; then the harm is done, it is
+# undone and redone, played again, saved, opened and played, as ``harmed.py`` does with a mechanism.
 
 from __future__ import annotations
 

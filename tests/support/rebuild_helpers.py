@@ -1,4 +1,4 @@
-"""Helpers shared by tests: rebuild."""
+"""Helpers for tests of rebuilding deleted parts: import, export, and places of parts to compare."""
 
 from __future__ import annotations
 

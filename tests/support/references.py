@@ -1,5 +1,6 @@
-"""What tests compare with: real files, and the programs whose formats they are, in Pythons of their own, which
-``build.py test`` sets up."""
+"""Helpers for tests against references: the corpus of real files, and reference programs in their own Pythons."""
+
+# The reference programs are those whose formats they are; ``build.py test`` sets up their Pythons.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: release 1 0."""
+"""Helpers for tests of migration: .blend files of release 1.0, and opening them."""
 
 from __future__ import annotations
 

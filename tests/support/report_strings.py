@@ -1,6 +1,7 @@
-"""What reports, findings and refusals say, read from the source of the rooms below the interface.
+"""Helpers for tests of translations: the sentences of reports, findings and refusals, read from the source."""
 
-Sentences with numbers and names in them are templates, as those of the interface: ``{}`` stands for each."""
+# The sources are the packages below the interface. Sentences with numbers and names in them are templates, as those of
+# the interface: ``{}`` stands for each.
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Edits a model, deletes a body of another by hand, edits what is left, takes it back and opens another file, again and
-again: ``rested.py FOLDER DRIVE ROUNDS``. Blender crashes where its simulation has what was deleted."""
+"""Undo check, as a script: edit mechanisms, delete a body by hand, undo and open another file, many times."""
+
+# ``rested.py FOLDER DRIVE ROUNDS``. Blender crashes where its simulation has what was deleted.
 
 from __future__ import annotations
 

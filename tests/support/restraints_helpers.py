@@ -1,4 +1,4 @@
-"""Helpers shared by tests: restraints."""
+"""Helpers for tests of restraints: simulated sliders, hinges and pairs, with their integrated motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: retime refused."""
+"""Helpers for tests of curves that cannot be retimed: muted F-curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model on two legs with keys on its servos, and what its curves look like."""
+"""Helpers for tests of retiming: a mechanism on two legs with keyframes on its servos, and samples of its curves."""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
-"""What imt-ring itself makes of x_xy texts. Runs in a Python of its own that has it, and imports nothing of ours.
+"""Reference for tests of x_xy, as a script: what imt-ring itself makes of x_xy texts."""
 
-Standard input: a JSON object of ``[seed, text]`` by name. Standard output: by the same names what the program loaded,
-or ``{"error": ...}``. Rotations are given active: ``world = place + turn @ local``. Everything in 64 bits.
-"""
+# Runs in a Python of its own that has imt-ring, and imports nothing of ours. Standard input: a JSON object of ``[seed,
+# text]`` by name. Standard output: by the same names what the program loaded, or ``{"error": ...}``. Rotations are
+# active: ``world = place + turn @ local``. Everything in 64 bits.
+
+# Runs in a Python of its own that has imt-ring, and imports nothing of ours. Standard input: a JSON object of
+# ``[seed, text]`` by name. Standard output: by the same names what the program loaded, or ``{"error": ...}``. Rotations
+# are active: ``world = place + turn @ local``. Everything in 64 bits.
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Saves, in whichever Blender runs it, a file with all that a model may have: python saved_elsewhere.py OUT.blend.
+"""Check of other Blender versions, as a script: save a file with all that a mechanism may have."""
 
-Prints one line of JSON: what the file has to do in every other Blender."""
+# ``python saved_elsewhere.py OUT.blend``, in whichever Blender runs it. Prints one line of JSON: what the file has to
+# do in every other Blender.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of editing begin with: a model in the scene, and parts of it selected as a user would."""
+"""Helpers for tests of editing: a mechanism in the scene, and parts of it selected as by a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: screws."""
+"""Helpers for tests of screws: simulated weights on screws, their slip, fall and servo motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: several servos."""
+"""Helpers for tests of servos on joints with several degrees of freedom: tracking errors and compliance."""
 
 from __future__ import annotations
 

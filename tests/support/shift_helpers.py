@@ -1,4 +1,4 @@
-"""Helpers shared by tests: shift."""
+"""Helpers for tests of Shift files: poses, joint motions and placed bodies by the format's own rules."""
 
 from __future__ import annotations
 

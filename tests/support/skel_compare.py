@@ -1,4 +1,4 @@
-"""Our reading of SKEL files beside DART's own: see ``skel_dart.py``."""
+"""Helpers for tests of SKEL: our reading compared with DART's own (``skel_dart.py``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What DART itself makes of SKEL files. Run with a Python that has dartpy (KNUCKLE_DARTPY); needs nothing of ours.
+"""Reference for tests of SKEL, as a script: what DART itself makes of SKEL files."""
 
-Reads a JSON object of paths from its input, prints one with what is in each: ``null`` with the reason in ``error``
-where DART refuses the file or dies of it (each is read in a process of its own)."""
+# Run with a Python that has dartpy (KNUCKLE_DARTPY); needs nothing of ours. Reads a JSON object of paths from its
+# input, prints one with what is in each: ``null`` with the reason in ``error`` where DART rejects the file or crashes
+# on it (each is read in a process of its own).
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: skel."""
+"""Helpers for tests of SKEL: documents from their parts, reading them, and random ones of every joint type."""
 
 from __future__ import annotations
 

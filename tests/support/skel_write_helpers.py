@@ -1,4 +1,4 @@
-"""Helpers shared by tests: skel write."""
+"""Helpers for tests of writing SKEL: poses, dofs and joint types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small model as a text file, and what several tests here look at."""
+"""Helpers for tests in Blender: a small mechanism as a text file, and counts of what the open file holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that the open file holds, as plain values to be compared: what undo has to restore, to the last bit."""
+"""Helpers for tests of undo and rollback: all values of the open file, compared to the last bit."""
 
 from __future__ import annotations
 

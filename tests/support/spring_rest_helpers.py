@@ -1,4 +1,4 @@
-"""Helpers shared by tests: spring rest."""
+"""Helpers for tests of spring rest positions: springs on every coordinate of every joint type."""
 
 from __future__ import annotations
 

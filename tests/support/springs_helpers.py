@@ -1,4 +1,4 @@
-"""Helpers shared by tests: springs."""
+"""Helpers for tests of joints under physics: a cube on a joint, its motion and its period."""
 
 from __future__ import annotations
 

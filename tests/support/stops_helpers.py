@@ -1,4 +1,4 @@
-"""Helpers shared by tests: stops."""
+"""Helpers for tests of stops: a trunk with an arm at each joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A vehicle's suspension: at each corner two arms, an upright, a rod that steers and a strut, which are three loops."""
+"""Helper for tests of closed loops: a vehicle's suspension, with three loops at each corner."""
+
+# At each corner there are two arms, an upright, a rod that steers and a strut.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pendulums and chains to judge the solver by, and what is known of their motion."""
+"""Helpers for tests of the solver: pendulums and chains, with known periods and amplitudes."""
 
 from __future__ import annotations
 

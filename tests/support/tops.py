@@ -1,4 +1,4 @@
-"""A body that is spun and let go, against the free rotation of a tensor, which is integrated here."""
+"""Helpers for tests of inertia proxies: a spinning body against the integrated free rotation of a tensor."""
 
 from __future__ import annotations
 

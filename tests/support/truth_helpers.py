@@ -1,4 +1,4 @@
-"""Helpers shared by tests: truth."""
+"""Helpers for tests of simulation accuracy: a soft servo arm, and the figures of its baked simulation."""
 
 from __future__ import annotations
 

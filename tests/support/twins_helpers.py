@@ -1,3 +1,3 @@
-"""Helpers shared by tests: twins."""
+"""Helpers for tests of twins (empty)."""
 
 from __future__ import annotations

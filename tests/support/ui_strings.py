@@ -1,6 +1,6 @@
-"""All that the interface says, read from its source: labels, tooltips, choices, buttons, reports and reasons.
+"""Helpers for tests of interface texts: labels, tooltips, choices and messages, read from the source."""
 
-Sentences with numbers and names in them are templates: ``{}`` stands for each."""
+# Sentences with numbers and names in them are templates: ``{}`` stands for each.
 
 from __future__ import annotations
 

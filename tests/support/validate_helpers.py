@@ -1,4 +1,4 @@
-"""Helpers shared by tests: validate."""
+"""Helpers for tests of checks: a mechanism without findings, a trunk with twin arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by tests: walkers."""
+"""Helpers for tests of walkers: gaits run and compared with the reference program's velocities and yaw rates."""
 
 from __future__ import annotations
 

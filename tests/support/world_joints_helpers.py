@@ -1,4 +1,4 @@
-"""Helpers shared by tests: world joints."""
+"""Helpers for tests of joints to the world: two boxes on hinges, and their joint separations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Writes every kind of output over the one before, again and again, until it is killed: ``writing.py FOLDER SEED``.
+"""Kill check, as a script: write every kind of output over the one before until the process is killed."""
 
-There are two of each, A and B, which follow each other in no order. As soon as both were written once, and lie in
-``FOLDER/whole`` to be compared with, it says READY."""
+# ``writing.py FOLDER SEED``. There are two of each output, A and B, which follow each other in no order. As soon as
+# both were written once, and are in ``FOLDER/whole`` to be compared with, it prints READY.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as XMDI against the schema that comes with it, by an XML library's own validator."""
+"""Helpers for tests of XMDI: validation of documents against the schema by an XML library's own validator."""
 
 from __future__ import annotations
 

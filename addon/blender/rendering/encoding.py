@@ -119,7 +119,7 @@ def is_complete_mp4(path: str) -> bool:
 
 
 def is_complete_webm(path: str) -> bool:
-    """Return whether a .webm ends where its segment says that it does, which is written last (RFC 8794, 6)."""
+    """Return whether a .webm ends where its segment's size has its end, which is written last (RFC 8794, 6)."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while file.tell() < size:
@@ -140,7 +140,7 @@ def is_complete_gif(path: str) -> bool:
 
 
 def is_complete_webp(path: str) -> bool:
-    """Return whether a .webp is as long as its RIFF header says, padded to an even number of bytes."""
+    """Return whether a .webp has the length in its RIFF header, padded to an even number of bytes."""
     with open(path, "rb") as file:
         head = file.read(12)
     if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"WEBP":

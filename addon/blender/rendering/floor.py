@@ -1,4 +1,4 @@
-"""Floor and sky of a stage: geometry with colors from a small palette texture, which all engines draw alike.
+"""Floor and sky of a stage: geometry with colors from a small palette texture, which all engines draw equally.
 
 Workbench has neither node materials nor skies. One axis of the palette is the fade from floor to horizon, the other
 the shades.
@@ -89,7 +89,7 @@ def palette_row(look: StageStyle, shade: NDArray[np.int64] | int) -> Any:
 
 
 def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Material:
-    """Create the floor's material: the palette as a matt surface, which its fade turns into emission.
+    """Create the floor's material: the palette as a matt surface, which its fade blends into emission.
 
     Far away the floor therefore has the sky's color whatever the light.
     """

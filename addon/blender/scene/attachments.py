@@ -24,7 +24,7 @@ from .armature import BoneParenting, column_major
 from .collections import ModelCollections
 from .placement import BuildPlan
 
-#: Blender's type of each kind of light, and the strength of a white one: irradiance (W/m²) of a sun, power (W) of the
+#: Blender's type of each kind of light, and the intensity of a white one: irradiance (W/m²) of a sun, power (W) of the
 #: others at a distance of one length unit.
 _BLENDER_LIGHTS: dict[str, tuple[Any, float]] = {
     "point": ("POINT", 100.0),
@@ -111,7 +111,7 @@ def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, hook
 
 
 def _create_light(light: Light, plan: BuildPlan) -> bpy.types.Light:
-    """Create a light of the diffuse color. Files state no strength: it is chosen for the mechanism's size."""
+    """Create a light of the diffuse color. Files state no power: it is chosen for the mechanism's size."""
     kind, power = _BLENDER_LIGHTS[light.type]
     lamp: Any = bpy.data.lights.new(light.name or "Light", kind)
     brightest, lamp.color = energy_and_color(light)

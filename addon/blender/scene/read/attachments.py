@@ -242,7 +242,7 @@ def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
 
 
 def _read_light_edits(lamp: Any, light: Light) -> None:
-    """Apply edits of a light's type and color. Files state no strength of a light."""
+    """Apply edits of a light's type and color. Files state no power of a light."""
     kind = LIGHT_KINDS.get(lamp.type, light.type)
     if kind != light.type:
         light.type = light.extra["type"] = kind

@@ -145,7 +145,7 @@ def _scale_along_axes(shape: Shape, scale: Array) -> Array:
 
 
 def is_uneven(shape: Shape, scale: Array) -> bool:
-    """Return whether a scale would turn a round shape into one that is no primitive."""
+    """Return whether a scale would deform a round shape into one that is no primitive."""
     along = _scale_along_axes(shape, scale)
     round_ = along if shape.type in _ROUND_SHAPES else along[:2]
     return shape.type in {*_ROUND_SHAPES, "capsule", "cylinder", "cone"} and float(np.ptp(round_)) > 1e-6 * float(
