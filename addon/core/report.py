@@ -6,7 +6,7 @@ Nothing is dropped in silence: what was read, kept, approximated, repaired or dr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,11 +20,6 @@ def format_number(value: float, digits: int = 0) -> str:
     Values of 1e9 and more, as a damaged file may have them, get two digits and a power of ten: 2.5e300.
     """
     return f"{value:.{digits}f}" if abs(value) < _EXPONENT_THRESHOLD else f"{value:.2g}".replace("e+", "e")
-
-
-def join_names(names: list[str]) -> str:
-    """Format the first five of a list of names, and the count of the rest."""
-    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 Severity = Literal["error", "warning", "info"]
@@ -157,3 +152,10 @@ class FormatError(ValueError):
         parts = [part for part in (place, f"<{self.where}>" if self.where else "", self.message) if part]
         text = ": ".join(parts)
         return f"{text.rstrip('.')}. {self.remedy}" if self.remedy else text
+
+
+def abbreviate_names(names: Iterable[str], most: int = 8) -> str:
+    """Format names for a message: the first few, and the count of the rest."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(map(repr, every[:most])) + more

@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from .editing.sides import abbreviate_names, find_sides
+from .editing.sides import find_sides
 from .editing.symmetry import find_asymmetries
 from .kinematics import spanning_tree
 from .loops.closure import loop_openings
 from .mass_properties import min_principal_moment
 from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
-from .report import format_number
+from .report import abbreviate_names, format_number
 
 FindingKind = Literal["body", "joint", "model", "object"]
 #: Mass ratio of jointed bodies beyond which solvers converge poorly.

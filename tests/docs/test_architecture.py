@@ -46,7 +46,7 @@ def test_every_path_exists(page: Path) -> None:
 
 def exists(path: str) -> bool:
     """Return whether a path is in the tree; words in capitals stand for any name, a bare name may be anywhere."""
-    pattern = re.sub(r"(?<![A-Za-z])[A-Z]+(?=[/.])", "*", path.rstrip("/")) if "/" in path else f"**/{path}"
+    pattern = re.sub(r"(?<![A-Za-z])[A-Z]+(?=[/.]|$)", "*", path.rstrip("/")) if "/" in path else f"**/{path}"
     folders = _BASES if "/" in path else ("addon", "docs", "tools")
     return (ROOT / path).exists() or any(next((ROOT / base).glob(pattern), None) for base in folders)
 

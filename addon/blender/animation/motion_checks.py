@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ...core.model import Array, Motion, Trajectory
 from ...core.motion.checks import ServoCheck, check_motion, sort_by_severity
 from ...core.motion.keyframes import BEZIER_KEY
-from ...core.report import FormatError, Report, join_names
+from ...core.report import FormatError, Report, abbreviate_names
 from ...core.stops import StopPair, clamp_values_to_stops
 from ...core.stops import joint_stops as stops_of_dofs
 from ...core.stops import stop_excess as beyond_stops
@@ -43,16 +43,15 @@ def require_joints(found: RigParts, report: Report) -> None:
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{found.rig.name!r} has lost the objects of its joints ({join_names(lost)}), without which it has no "
-            "servos",
+            f"{found.rig.name!r} has lost the objects of its joints ({abbreviate_names(lost, 5)}), without which it has "
+            "no servos",
             remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
         )
     if lost:
         report.warn(
             "joints-missing",
-            f"Bones {join_names(lost)} have lost the objects of their joints and are not in the motion: Rebuild "
-            "Missing "
-            "Parts makes them anew",
+            f"Bones {abbreviate_names(lost, 5)} have lost the objects of their joints and are not in the motion: "
+            "Rebuild Missing Parts makes them anew",
         )
 
 

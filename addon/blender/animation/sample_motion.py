@@ -16,7 +16,7 @@ from ... import formats
 from ...core.model import Array, Motion, MotionUnit, Trajectory
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.motion.root_motion import drop_root_motion
-from ...core.report import Report, join_names
+from ...core.report import Report, abbreviate_names
 from ..compat import action_curves, is_muted
 from ..data.access import action_record, record_of, settings
 from ..data.channels import Channel, original_servo_names, root_channels, servo_channels, settings_curves
@@ -265,7 +265,7 @@ class _MotionSampler:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
         silent = [channel.name for channel in off if (channel.joint, channel.number) not in self.physical]
         if silent:
-            self.report.warn("muted", f"Their curves are muted and count for nothing: {join_names(silent)}")
+            self.report.warn("muted", f"Their curves are muted and count for nothing: {abbreviate_names(silent, 5)}")
 
     def _copy_keys(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
         """Return the keys of the servos whose curves are their whole motion."""
@@ -501,7 +501,7 @@ class TrajectoryWriter:
         if idle and not at_source_times:
             self.report.warn(
                 "left-over-times",
-                f"Keys were moved, but not those of the servos that move nothing here: {join_names(idle)}",
+                f"Keys were moved, but not those of the servos that move nothing here: {abbreviate_names(idle, 5)}",
             )
         return [placed[place] for place in sorted(placed)] + others
 

@@ -143,7 +143,7 @@ LinearColor = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class StageStyle:
-    """Style of a stage. Colors are sRGB.
+    """Style of a stage. Colors are sRGB, but ``warmth`` and ``ink`` are linear.
 
     ``shades`` are those of the floor: alternating on its tiles (CHECKER), blended as on open ground (GROUND), or its
     ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky from there to

@@ -19,9 +19,9 @@ from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motio
 from ..motion.keyframes import Keyframes, shift_keyframes_cyclic
 from ..motion.retiming import motion_span
 from ..naming import servo_names
-from ..report import Report
+from ..report import Report, abbreviate_names
 from ..transforms import inverse
-from .sides import Sides, abbreviate_names, find_sides
+from .sides import Sides, find_sides
 
 #: Cosines of angles between an axis and its mirror image: up to the first they are equal, beyond the second unrelated.
 _EXACT_COSINE, _MIN_COSINE = float(np.cos(np.radians(1.0))), 0.7

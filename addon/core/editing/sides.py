@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -212,10 +212,3 @@ def _plane_error(plane: Plane, spread: Array) -> float:
     """Compute the median error with which a plane mirrors pairs of points (n, 2, 3) onto each other."""
     turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
     return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
-
-
-def abbreviate_names(names: Iterable[str], most: int = 8) -> str:
-    """Format names for a message: the first few, and the count of the rest."""
-    every = list(names)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(map(repr, every[:most])) + more

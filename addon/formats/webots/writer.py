@@ -169,7 +169,7 @@ def _format_time_like(text: str, time: int) -> str:
     return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
 
 
-TIME_TOLERANCE_MS = 1e-6  # in seconds, despite the name: times this close to a whole millisecond count as exact
+TIME_TOLERANCE = 1e-6  # in seconds, despite the name: times this close to a whole millisecond count as exact
 
 _FIELD_TEXT = re.compile(r"[^,\r\n\0]+")
 
@@ -286,8 +286,8 @@ def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
         values = np.asarray(trajectory.values, np.float64)
         tracks.append(ServoTrack(trajectory.name, times, values, np.asarray(trajectory.holds(), bool)))
     worst = off.max(initial=0.0)
-    if worst > TIME_TOLERANCE_MS:
-        count = int((off > TIME_TOLERANCE_MS).sum())
+    if worst > TIME_TOLERANCE:
+        count = int((off > TIME_TOLERANCE).sum())
         report.warn(
             "rounded-times",
             f"{count} keys were moved to whole milliseconds, by up to {worst * 1000:.3g} ms",
@@ -309,7 +309,7 @@ def _check(trajectory: Trajectory, where: str) -> None:
             f"a .motion file cannot hold the name {name!r}", where=where,
             remedy="Take out commas and line ends, and give it at least one letter.",
         )  # fmt: skip
-    if len(times) and (times.min() < -TIME_TOLERANCE_MS or float(times.max()) * 1000 > MAX_TIME_MS):
+    if len(times) and (times.min() < -TIME_TOLERANCE or float(times.max()) * 1000 > MAX_TIME_MS):
         raise FormatError(
             f"servo {name!r} has a key at {times.min() if times.min() < 0 else times.max():g} s", where=where,
             remedy=f"Times of a .motion file are from 0 to {MAX_TIME_MS // 1000} s; move the keys.",
@@ -329,7 +329,7 @@ def key_times(tracks: Sequence[ServoTrack], motion: Motion) -> np.ndarray:
     """
     times = np.unique(np.concatenate([track.times for track in tracks]))
     exact = np.sort(np.concatenate([np.asarray(each.times, np.float64) for each in motion.trajectories]))
-    merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > TIME_TOLERANCE_MS)
+    merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > TIME_TOLERANCE)
     if merged.any():
         raise _time_collision_error("", f"motion {motion.name!r}", float(exact[int(np.flatnonzero(merged)[0])]))
     return times

@@ -12,10 +12,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import abbreviate_names
 from ....core.kinematics import initial_joint_values, spanning_tree
 from ....core.model import Array, Mechanism, Shape
-from ....core.report import Report
+from ....core.report import Report, abbreviate_names
 from ....core.validation import Finding, FindingKind, validate
 from ...data.access import record_of, settings
 from ...data.conversion import mirror_plane_of

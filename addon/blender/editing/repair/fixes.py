@@ -10,10 +10,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import abbreviate_names
 from ....core.mass_properties import shape_volume, solid_shapes
 from ....core.model import Array, Body, Shape
-from ....core.report import Report
+from ....core.report import Report, abbreviate_names
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import record_of, settings

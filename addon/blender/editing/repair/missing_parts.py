@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ....core.editing.sides import abbreviate_names
 from ....core.kinematics import spanning_tree
 from ....core.model import Body, Mechanism
+from ....core.report import abbreviate_names
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (

@@ -12,10 +12,9 @@ import bpy
 from mathutils import Matrix, Quaternion
 
 from .... import formats
-from ....core.editing.sides import abbreviate_names
 from ....core.gait.engine import find_gait
 from ....core.model import Mechanism
-from ....core.report import FormatError, Report
+from ....core.report import FormatError, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
 from ...data import copied_mechanisms as settling

@@ -46,9 +46,7 @@ class Servos:
     inertia: Array | None = None  # kg m2 (or kg) that the servos move, from which missing gains are chosen
 
     @classmethod
-    def of(
-        cls, dofs: Sequence[KnuckleDof], turns: Sequence[bool], format_: str, inertia: Array | None = None
-    ) -> Servos:
+    def of(cls, dofs: Sequence[KnuckleDof], turns: Sequence[bool], format_: str) -> Servos:
         """Return the parameters of degrees of freedom; a ball's record counts for each of its three values."""
         prescribed = np.array([dof.actuator in {"velocity", "acceleration", "locked"} for dof in dofs], dtype=bool)
         limit = np.array([force_limit(dof, format_) for dof in dofs], dtype=np.float64)

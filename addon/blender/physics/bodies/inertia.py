@@ -21,10 +21,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import abbreviate_names
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
-from ....core.report import Report
+from ....core.report import Report, abbreviate_names
 from ...data.access import record_of, settings
 from ...data.queries import helper_collection, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import bpy
 
-from ....core.editing.sides import abbreviate_names
 from ....core.model import Mechanism
-from ....core.report import Report, format_number
+from ....core.report import Report, abbreviate_names, format_number
 from ...data.access import record_of
 from ...data.caching import joint_record
 from ...data.conversion import initial_dof_coordinates, joint_has_stops, read_dofs

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ....core.editing.sides import abbreviate_names
+from ....core.report import abbreviate_names
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
