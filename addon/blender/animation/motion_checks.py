@@ -43,8 +43,8 @@ def require_joints(found: RigParts, report: Report) -> None:
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{found.rig.name!r} has lost the objects of its joints ({abbreviate_names(lost, 5)}), without which it has "
-            "no servos",
+            f"{found.rig.name!r} has lost the objects of its joints ({abbreviate_names(lost, 5)}), without which it "
+            "has no servos",
             remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
         )
     if lost:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ..compat import ensure_node_tree
 from .camera import CameraShot
-from .options import LinearColor, StageStyle
+from .options import RgbColor, StageStyle
 from .temporary_studio import Studio
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path
@@ -78,7 +78,7 @@ def make_palette(studio: Studio, look: StageStyle) -> bpy.types.Image:
     return image
 
 
-def mix_colors(first: LinearColor, second: LinearColor, share: NDArray[np.float64]) -> NDArray[np.float64]:
+def mix_colors(first: RgbColor, second: RgbColor, share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Interpolate between two colors: (n, 3) for shares (n, 1)."""
     return (1.0 - share) * np.asarray(first) + share * np.asarray(second)
 

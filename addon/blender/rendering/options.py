@@ -138,7 +138,7 @@ class FilmOptions:
                 raise FormatError("this picture is written as .png only", path=path, remedy="Give it that ending.")
 
 
-LinearColor = tuple[float, float, float]
+RgbColor = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -155,18 +155,18 @@ class StageStyle:
     """
 
     pattern: Literal["CHECKER", "GROUND", "GRID"]
-    shades: tuple[LinearColor, ...]
-    horizon: LinearColor
-    zenith: LinearColor
+    shades: tuple[RgbColor, ...]
+    horizon: RgbColor
+    zenith: RgbColor
     key: float = 4.1
     fill: float = 0.25
     sky: float = 0.34
-    warmth: LinearColor = (1.0, 0.95, 0.89)
+    warmth: RgbColor = (1.0, 0.95, 0.89)
     softness: float = 2.6
     shadow: float = 0.45
     tile: float = 0.22
     labels: bool = False
-    ink: LinearColor = (0.12, 0.14, 0.18)
+    ink: RgbColor = (0.12, 0.14, 0.18)
     pitch: float = 17.0
 
 

@@ -75,6 +75,8 @@ class Recording:
         """Return the largest joint separation (length units)."""
         return max((float(self.plant.gaps(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
 
+    worst_gap = max_joint_separation  # its name in release 1.0
+
 
 def to_recording_units(poses: Array) -> tuple[Array, float, Array]:
     """Convert world poses (n, bodies + 1, 4, 4), the armature's the last, to those of a recording.

@@ -1,3 +1,0 @@
-"""Helpers for tests of twins (empty)."""
-
-from __future__ import annotations
