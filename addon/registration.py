@@ -10,13 +10,13 @@ import bpy
 
 from .blender import locale
 from .blender.animation import renamed_bones
-from .blender.data import change_counter as ticks
-from .blender.data import copied_mechanisms as settling
+from .blender.data import change_counter
+from .blender.data import copied_mechanisms
 from .blender.data.properties import model as properties
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
 from .blender.events import file_events
-from .blender.physics.simulation import handler_table as hooks
+from .blender.physics.simulation import handler_table
 
 _state: dict[str, Any] = {"on": False}
 
@@ -41,12 +41,12 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     from .blender import ui  # 0.2 s that unregistered use does not need
 
     properties.register()
-    ticks.register()
-    settling.register()  # before handlers that read names: they would take Blender's ".001" names for the user's
+    change_counter.register()
+    copied_mechanisms.register()  # before handlers that read names: they would take Blender's ".001" names for the user's
     migration.register()  # before any handler reads a mechanism
     renamed_bones.register()  # before handlers that cache data by bone name
     file_events.register_cache_reset()
-    hooks.register()
+    handler_table.register()
     live_mirror.register()
     ui.register()
     locale.register()
@@ -69,11 +69,11 @@ def unregister() -> None:
     locale.unregister()
     ui.unregister()
     live_mirror.unregister()
-    hooks.unregister()
+    handler_table.unregister()
     file_events.unregister_cache_reset()
     renamed_bones.unregister()
     migration.unregister()
-    settling.unregister()
-    ticks.unregister()
+    copied_mechanisms.unregister()
+    change_counter.unregister()
     properties.unregister()
     _state["on"] = False

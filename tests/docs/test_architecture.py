@@ -17,7 +17,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PAGES = [ARCHITECTURE, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "developers").glob("*.md"))]
 #: Folders from which paths on these pages may start.
 _BASES = ("", "addon", "addon/blender", "addon/blender/physics", "tests")
-#: A span of code that is a path: words joined by slashes or with the ending of a source file; ``*`` stands for anything.
+#: A span of code that is a path: words joined by slashes or with the ending of a source file; ``*`` is any name.
 _PATH = re.compile(r"[\w.*-]+(/[\w.*-]+)*\.(py|md|po|json|toml|ini|lock)|[\w.-]+(/[\w.-]+)+/?")
 #: What is made by a run, is on the user's machine, or is the address of an example.
 _ELSEWHERE = ("out/", "dist/", "extensions/", "user_default/", "fuzz/", "/")

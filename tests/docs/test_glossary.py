@@ -1,4 +1,4 @@
-"""Retired words of the glossary occur in no public name of the code, no text of the interface and no page of the manual.
+"""Retired words of the glossary occur in no public name of the code, no text of the interface, no page of the manual.
 
 A retired word is found as a whole word, in names as one of the words that a name is made of.
 """
@@ -95,8 +95,8 @@ NAMES: dict[str, frozenset[str]] = {
 }  # fmt: skip
 #: Phrases in which a retired word has another meaning.
 PHRASES = {r"turns? (to the )?(left|right)": "a walking mechanism turns left or right"}
-#: Words that texts of the interface still have, and in how many texts. They are renamed with the texts of the interface:
-#: lower a number when you rename, and delete the row of a word that is gone.
+#: Words that texts of the interface still have, and in how many texts. They are renamed with the texts of the
+#: interface: lower a number when you rename, and delete the row of a word that is gone.
 RENAMED_WITH_THE_TEXTS_OF_THE_INTERFACE: dict[str, int] = {
     "alike": 1, "anew": 9, "apart": 6, "beyond": 11, "flywheel": 2, "gap": 2, "hang": 8, "hangs": 6, "hung": 3,
     "led": 2, "listens": 1, "mend": 3, "pushes": 2, "refuse": 1, "remembered": 1, "says": 2, "slides": 9, "tell": 2,

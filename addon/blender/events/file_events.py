@@ -37,7 +37,7 @@ def note_file_loaded(*_args: Any) -> None:
     _state["looked"] = True
 
 
-#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update purpose.
+#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update serves.
 _HANDLERS: Handlers = (("depsgraph_update_post", notify_open_file), ("load_post", note_file_loaded))
 
 

@@ -124,8 +124,8 @@ def manual_entries(ending: str) -> list[tuple[str, str]]:
             f"bpy.{'ops' if what[0].islower() else 'types'}.{what}".lower() + "*",
             installation.manual_page_path(page, ending),
         )
-        for page, progress_text in PAGES.items()
-        for what in progress_text
+        for page, subjects in PAGES.items()
+        for what in subjects
     ]
 
 
