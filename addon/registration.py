@@ -10,9 +10,8 @@ import bpy
 
 from .blender import locale
 from .blender.animation import renamed_bones
-from .blender.data import change_counter
-from .blender.data import copied_mechanisms
-from .blender.data.properties import model as properties
+from .blender.data import change_counter, copied_mechanisms
+from .blender.data.properties import model
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
 from .blender.events import file_events
@@ -40,7 +39,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     atexit.register(unregister)
     from .blender import ui  # 0.2 s that unregistered use does not need
 
-    properties.register()
+    model.register()
     change_counter.register()
     copied_mechanisms.register()  # before handlers that read names: they would take Blender's ".001" names for the user's
     migration.register()  # before any handler reads a mechanism
@@ -75,5 +74,5 @@ def unregister() -> None:
     migration.unregister()
     copied_mechanisms.unregister()
     change_counter.unregister()
-    properties.unregister()
+    model.unregister()
     _state["on"] = False

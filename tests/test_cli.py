@@ -382,7 +382,7 @@ def test_an_input_that_the_model_does_not_listen_to_is_reported(
 ) -> None:
     out = tmp_path / "walk.xmdi"
     assert run("simulate", walker, "--input", "Joystick2 Z = 0.5", "--seconds", 0.1, "--out", out) == 0
-    assert "does not listen to 'joystick 2 z': it listens to joystick 1 y" in capsys.readouterr().out
+    assert "'joystick 2 z' has no effect: the gait does not read it; it reads joystick 1 y" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [[], ["--all-bodies"]], ids=["servos", "all bodies"])

@@ -182,11 +182,11 @@ def test_an_input_that_is_not_heard_is_told_and_a_model_without_a_gait_refused(
     out = tmp_path / "a.xmdi"
     assert run(walker, "--gait", "--input", "joystick 2 z=3", "--out", out) == 0
     said = capsys.readouterr().out
-    assert "does not listen to 'joystick 2 z': it listens to joystick 1 y" in said
+    assert "'joystick 2 z' has no effect: the gait does not read it; it reads joystick 1 y" in said
     assert "they go from -1 to 1" in said
     out.unlink()
     assert run(sample_models / "desk_lamp" / "desk_lamp.skel", "--gait", "--out", out) == 1
-    assert "has no gait of its own" in capsys.readouterr().err
+    assert "has no gait." in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -226,8 +226,8 @@ def test_a_motion_is_fitted_to_the_model(walker: Path, wave: Path, tmp_path: Pat
     assert found["Left Hip"][0] == pytest.approx([0, 0.32, 0.8])
     said = capsys.readouterr().out
     assert "2 of 3 servos matched" in said
-    assert "'left_hip' was taken for 'Left Hip'" in said
-    assert "warning: Servo 'Tail' moves nothing: no joint has this name" in said
+    assert "'left_hip' was matched with 'Left Hip'" in said
+    assert "warning: Servo 'Tail' has no effect: no joint has this name" in said
 
 
 def test_a_motion_that_already_fits_is_written_unchanged(walker: Path, wave: Path, tmp_path: Path) -> None:
@@ -254,13 +254,16 @@ def test_stops_are_kept_held_or_refused(walker: Path, wave: Path, tmp_path: Path
     assert run(walker, "--motion", wave, "--out", out) == 0
     assert servos(out)["Lift"][1].tolist() == [0, 1]
     said = capsys.readouterr().out
-    assert f"Servo 'Lift' leaves its stops, {low:g} to {high:g}, at 1 of 2 keys, by up to {1 - high:g}: kept" in said
+    assert (
+        f"Servo 'Lift': 1 of 2 keyframes outside its stops ({low:g} m to {high:g} m), by up to {1 - high:g} m. Kept"
+        in said
+    )
     assert "'Left Hip' leaves" in said, "0.5 rad is beyond 20 degrees"
     assert run(walker, "--motion", wave, "--stops", "clamp", "--out", out) == 0
     assert servos(out)["Lift"][1] == pytest.approx([0, high], abs=1e-12)
     left = XmlModel(WALKER).joints["21"].limits()
     assert servos(out)["Left Hip"][1] == pytest.approx(np.clip([0, 0.5, -0.25], *left), abs=1e-12)
-    assert ": put on them" in capsys.readouterr().out
+    assert ". Clamped" in capsys.readouterr().out
     out.unlink()
     assert run(walker, "--motion", wave, "--stops", "refuse", "--out", out) == 1
     told = capsys.readouterr().err
@@ -290,7 +293,7 @@ def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_refused(
     assert run(walker, "--motion", wave, "--map", "Tail=Tray", "--out", out) == 1
     assert "servo 'Tray', which the model does not have" in capsys.readouterr().err
     assert run(sample_models / "hexapod" / "hexapod.jm", "--motion", wave, "--out", out) == 1
-    assert "has none of the servos of motion 'wave' ('left_hip', 'Lift', 'Tail')" in capsys.readouterr().err
+    assert "no servo of motion 'wave' ('left_hip', 'Lift', 'Tail') is in " in capsys.readouterr().err
     assert run(walker, "--motion", wave, "--only", "waves", "--out", out) == 1
     assert "It holds 'wave', 'rest'" in capsys.readouterr().err
     assert not out.exists()

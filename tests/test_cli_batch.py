@@ -281,7 +281,7 @@ def test_check_finds_what_is_wrong(models: Path, capsys: Any) -> None:
 
 def test_check_tells_numbers_that_cannot_be_in_few_words(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "odd.jm"
-    for mass, words in (("-3", "line 11: Body 'Chassis' has a mass of -3"), ("1e300", "of 1 to 2.5e300")):
+    for mass, words in (("-3", "line 11: Body 'Chassis': the mass -3 kg is negative"), ("1e300", "(1:2.5e300)")):
         text = HEXAPOD.read_text(encoding="utf-8").replace("<Mass>2.5<", f"<Mass>{mass}<", 1)
         path.write_text(text, encoding="utf-8")
         run("check", path)

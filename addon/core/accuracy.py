@@ -142,12 +142,14 @@ def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> Acc
     if truth.depth <= 0.0:
         return AccuracyRow("Penetration", "none", good=True)
     if truth.depth < MIN_PENETRATION:
-        return AccuracyRow("Penetration", f"< {MIN_PENETRATION} m")
+        tiny = f"< {MIN_PENETRATION} m"
+        return AccuracyRow("Penetration", tiny)
     first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
+    depth = f"{truth.depth:.1g} m"
     if GROUND_INDEX in truth.deep:
         body = second if truth.deep[0] == GROUND_INDEX else first
-        return AccuracyRow("Penetration", f"{truth.depth:.1g} m", remark=f"{body!r} in the ground")
-    return AccuracyRow("Penetration", f"{truth.depth:.1g} m", remark=f"{first!r} in {second!r}")
+        return AccuracyRow("Penetration", depth, remark=f"{body!r} in the ground")
+    return AccuracyRow("Penetration", depth, remark=f"{first!r} in {second!r}")
 
 
 def joint_separation_row(joint: JointAccuracy) -> AccuracyRow:

@@ -198,7 +198,7 @@ def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> 
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
         report.warn(
             "meshes-stay",
-            f"Mesh files stay in {before} and are not in {now}: {some}. Copy Beside (--copy-meshes) copies them",
+            f"Mesh files stay in {before} and are not in {now}: {some}. Copy (--copy-meshes) copies them",
         )
 
 

@@ -91,7 +91,7 @@ def test_one_whose_servo_the_mapping_gave_away_is_not_kept_beside_it() -> None:
 
 
 def test_a_motion_for_another_is_refused_by_name() -> None:
-    with pytest.raises(FormatError, match=r"^walk.xmdi: 'robot' has none of the servos of motion 'walk' \('Horn'\)"):
+    with pytest.raises(FormatError, match=r"^walk.xmdi: no servo of motion 'walk' \('Horn'\) is in 'robot'"):
         fit(track("Horn", 0.0))
     assert fit() == ({}, Report(fit()[1].entries)), "one without servos has nothing to miss"
 
@@ -102,8 +102,8 @@ def test_stops_are_counted_clamped_or_refused() -> None:
     assert found["Hip"].values.tolist() == [-2.0, 0.0, 0.50005, 0.6]
     told = [entry.message for entry in report.entries if entry.code == "beyond-stops"]
     assert told == [
-        "Servo 'Hip' leaves its stops, -57.3° to 28.65°, at 2 of 4 keys, by up to 57.3°: kept",
-        "Servo 'Lift' leaves its stops, none to 0.1, at 1 of 1 key, by up to 0.2: kept",
+        "Servo 'Hip': 2 of 4 keyframes outside its stops (-57.3° to 28.65°), by up to 57.3°. Kept",
+        "Servo 'Lift': 1 of 1 keyframe outside its stops (none to 0.1 m), by up to 0.2 m. Kept",
     ]
     found, _ = fit(*tracks, stops="clamp")
     assert found["Hip"].values.tolist() == [-1.0, 0.0, 0.50005, 0.5]

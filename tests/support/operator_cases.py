@@ -351,9 +351,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.add_mechanism": Case(blank, (_NOT_OBJECT_MODE,), model=False),
     "knuckle.add_servo_name": Case(with_options(duo, name="left", servo="Left Hip")),
-    "knuckle.bake_gait": Case(
-        with_options(duo, no_action, frame_end=6), ((alone, "The mechanism came without a gait"),)
-    ),
+    "knuckle.bake_gait": Case(with_options(duo, no_action, frame_end=6), ((alone, "The mechanism has no gait"),)),
     "knuckle.bake_physics": Case(
         with_options(duo, drive("LIMP"), frame_end=6),
         ((duo, "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"),),
@@ -376,7 +374,7 @@ CASES: dict[str, Case] = {
     "knuckle.delete_parts": Case(picked("Left Leg"), (_NO_PARTS,)),
     "knuckle.delete_pose": Case(
         with_options(duo, op("knuckle.store_pose", name="Crouch"), pose="Crouch"),
-        ((duo, "The mechanism has no poses: Store Pose keeps one"),),
+        ((duo, "The mechanism has no poses: use Store Pose first"),),
     ),
     "knuckle.drive_loop": Case(linkage),
     "knuckle.duplicate_limb": Case(picked("Left Leg"), ((_NOTHING, "Select bodies of the mechanism, or joints"),)),
@@ -403,7 +401,7 @@ CASES: dict[str, Case] = {
     "knuckle.key_servos": Case(with_options(duo, no_action)),
     "knuckle.link_found_twins": Case(
         with_options(picked("Left Leg", "Left Hip"), op("knuckle.unlink_twins"), op("knuckle.find_twins")),
-        ((duo, "Find Twins first, and tick pairs"),),
+        ((duo, "Find Twins first, and mark pairs"),),
     ),
     "knuckle.link_twins": Case(
         with_options(picked("Left Leg", "Right Leg"), op("knuckle.unlink_twins")),
@@ -459,7 +457,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.recall_pose": Case(
         with_options(duo, op("knuckle.store_pose", name="Crouch"), op("knuckle.zero_servos"), pose="Crouch"),
-        ((duo, "The mechanism has no poses: Store Pose keeps one"),),
+        ((duo, "The mechanism has no poses: use Store Pose first"),),
     ),
     "knuckle.refit": Case(with_options(duo, set_to("Left Hip", "location", (-0.7, 0.0, 2.1)))),
     "knuckle.remove_body_keys": Case(ran, ((duo, "The bodies have no keyframes of their own"),)),

@@ -25,7 +25,7 @@ from ..data.access import armature_of, record_of
 from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.conversion import read_dofs
 from ..data.queries import RigParts, collection_object_names
-from ..events import signals as listeners
+from ..events import signals
 from ..rig.ball_channels import coordinates_from_keys, subdivision_positions
 from .actions import active_action, may_belong_to
 from .fcurves import CurveId, channel_curve_id, has_active_cycles, posing_curves, read_keys, servo_curve_ids
@@ -409,7 +409,7 @@ def register() -> None:
     unregister()
     for name, act in _HANDLERS:
         getattr(bpy.app.handlers, name).append(act)
-    listeners.on_joint_change.append(invalidate_motion_checks)
+    signals.on_joint_change.append(invalidate_motion_checks)
 
 
 def unregister() -> None:
@@ -418,6 +418,6 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if act in calls:
             calls.remove(act)
-    if invalidate_motion_checks in listeners.on_joint_change:
-        listeners.on_joint_change.remove(invalidate_motion_checks)
+    if invalidate_motion_checks in signals.on_joint_change:
+        signals.on_joint_change.remove(invalidate_motion_checks)
     invalidate_motion_checks()

@@ -65,7 +65,7 @@ def repeat_keys(
         The span of the repeated cycle, in frames.
     """
     if rounds < 1:
-        raise ValueError(f"A motion can be played once or more often, not {rounds} times")
+        raise ValueError(f"Repeats: {rounds} is below 1. Enter 1 or more")
     curves, keys, span, on = _repeated_range(rig, bones, gap if seam == "repeat" else 0.0)
     if seam == "blend":
         keys = {place: own if place in on else blend_to_first_value(own, span, blend) for place, own in keys.items()}
@@ -163,7 +163,7 @@ def scale_action_speed(
     With all bones, root motion is scaled too.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
-        raise ValueError(f"A speed has to be above 0: {factor:g} is not")
+        raise ValueError(f"Speed: {factor:g} is not above 0. Enter a larger factor")
     _change_keys(rig, bones, lambda keys: keys.faster(factor, about), "let it play less fast, or last longer")
 
 

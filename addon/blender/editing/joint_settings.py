@@ -95,7 +95,7 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
-        raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
+        raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
     plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
     with signals_blocked():
         for empty, mate in chosen.items():

@@ -349,7 +349,7 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
             the scale of the whole.
     """
     if not others:
-        raise ValueError("Select parts of two mechanisms: the active one takes the other in")
+        raise ValueError("Select parts of two mechanisms: the other is merged into the active one")
     for other in others:
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig

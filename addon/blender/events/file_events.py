@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ...formats.document import cache as lately
+from ...formats.document import cache
 from .signals import Handlers, connect, disconnect
 
 _state = {"looked": True}
@@ -64,7 +64,7 @@ def _notify_from_timer() -> None:
 @persistent
 def clear_document_cache(*_: Any) -> None:
     """Clear the caches of parsed documents when another file is opened."""
-    lately.clear_content_caches()
+    cache.clear_content_caches()
 
 
 _CACHE_HANDLERS: Handlers = (("load_post", clear_document_cache), ("load_factory_startup_post", clear_document_cache))

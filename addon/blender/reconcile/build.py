@@ -24,8 +24,7 @@ from ...formats.text.file_io import gc_paused
 from ..animation import renamed_bones, rotation_stops
 from ..animation.gait import set_up_gait
 from ..animation.loops import live_solver
-from ..data import copied_mechanisms as settling
-from ..data import preferences
+from ..data import copied_mechanisms, preferences
 from ..data.access import record_of, settings
 from ..data.bulk_write import run_creations
 from ..data.caching import memoized_reads
@@ -34,10 +33,10 @@ from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
 from ..data.properties import model as properties
 from ..data.queries import linked_scene_message, prime_parts
-from ..events import signals as listeners
+from ..events import signals
 from ..physics.bodies.collision import FILTERED_FORMATS
 from ..physics.bodies.inertia import report_inertia
-from ..physics.simulation import handler_table as hooks
+from ..physics.simulation import handler_table
 from ..physics.simulation.setup import build_physics
 from ..physics.simulation.unsupported import report_weightless
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
@@ -114,7 +113,7 @@ def build(
     context = context or bpy.context
     options = options or BuildOptions()
     properties.register()
-    hooks.register()
+    handler_table.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
     if why := linked_scene_message(scene):
@@ -126,7 +125,7 @@ def build(
         mechanism.behaviours.sine_without_type = options.sine_without_type
     before, kept = newest_session_uid(BUILT_KINDS), _scene_state(scene)
     try:
-        with listeners.signals_blocked(), memoized_reads():
+        with signals.signals_blocked(), memoized_reads():
             rig, folders, bone_names, made = _make_objects(decided, options)
             collection = folders.top
             _store_settings(rig, collection, mechanism, options)
@@ -180,7 +179,7 @@ def _make_objects(
 
 def _prime_caches(rig: bpy.types.Object, bone_names: list[str], decided: BuildPlan) -> None:
     """Mark a new mechanism as processed, so that the handlers that run after every change do not search it."""
-    settling.mark_as_adopted(rig)
+    copied_mechanisms.mark_as_adopted(rig)
     if not any(begins_beyond_stop(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
         rotation_stops.mark_limits_plain(rig)
     renamed_bones.record_bone_names(rig, dict(zip(bone_names, map(bone_task, decided.bones), strict=True)))

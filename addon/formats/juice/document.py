@@ -11,8 +11,7 @@ from ...core.gait.behaviors import GaitBehaviors
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
 from ..text.xml_reader import parse
-from . import gait as gait_read
-from . import to_model as mechanism
+from . import gait, to_model
 from .reader import Reader, ReferenceResolver, SourceElement, model_element, object_elements, require_unique_ids
 from .schema import BODY, CONTAINERS, MODEL
 
@@ -43,7 +42,7 @@ class Document:
     settings: SourceElement
     bodies: list[SourceElement]
     joints: list[SourceElement]
-    behaviours: list[gait_read.SourceRecord]
+    behaviours: list[gait.SourceRecord]
     mechanism: Mechanism
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -97,10 +96,10 @@ def read(
     require_unique_ids(bodies, "bodies", path)
     require_unique_ids(joints, "joints", path)
     body_of, joint_of = ReferenceResolver(bodies), ReferenceResolver(joints)
-    behaviours = gait_read.read_behaviours(model, reader, body_of, joint_of)
-    strengths = gait_read.motor_gains(model, reader, joint_of)
-    result = mechanism.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
-    result.behaviours = gait_read.assemble_behaviours(settings, behaviours)
+    behaviours = gait.read_behaviours(model, reader, body_of, joint_of)
+    strengths = gait.motor_gains(model, reader, joint_of)
+    result = to_model.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
+    result.behaviours = gait.assemble_behaviours(settings, behaviours)
     _report_untyped_motors(result.behaviours, report)
     reader.report_defaults()
     reader.report_ignored()

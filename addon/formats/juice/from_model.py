@@ -20,7 +20,7 @@ from ..document.conversion_losses import (
     SIMULATION_DIFFERS,
     ConversionLosses,
 )
-from . import conventions as geometry
+from . import conventions
 from .conventions import same_pose
 from .schema import BODY, JOINTS, MODEL, REFERENCE, TIME_STEP, WORLD_PATHS, Row, Table
 from .servo_strength import assign_servo_gains, source_gain_values
@@ -262,9 +262,9 @@ def body_row(body: Body, body_id_of: IdLookup, near: Row | None = None, near_pos
     row |= {"ID": body_id_of(body.id), "Name": body.name, "Twin": body_id_of(body.twin), "Mass": body.mass}
     row |= _shape_values(body.shapes[0] if body.shapes else None, row)
     if near is None or near_pose is None:
-        row |= _pose_values(body.pose, geometry.angles_from_rotation(body.pose), None)
-    elif not geometry.same_pose(body.pose, near_pose):
-        row |= _pose_values(body.pose, geometry.angles_from_rotation(body.pose, _row_angles(near)), near)
+        row |= _pose_values(body.pose, conventions.angles_from_rotation(body.pose), None)
+    elif not conventions.same_pose(body.pose, near_pose):
+        row |= _pose_values(body.pose, conventions.angles_from_rotation(body.pose, _row_angles(near)), near)
     return row
 
 
@@ -291,7 +291,7 @@ def joint_row(
     row |= {"Body1": body_id_of(joint.parent), "Body2": body_id_of(joint.child)}
     if near is None or near_frame is None:
         row |= _pose_values(frame, _simulated_angles(frame, joint.type), None)
-    elif not geometry.same_pose(frame, near_frame):
+    elif not conventions.same_pose(frame, near_frame):
         row |= _pose_values(frame, _simulated_angles(frame, joint.type, _row_angles(near)), near)
     sense = row_sign(row, joint.type)
     if joint.dofs:
@@ -310,12 +310,12 @@ def row_sign(row: Row, kind: str) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _joint_sign(angles: geometry.Angles, kind: str) -> float:
+def _joint_sign(angles: conventions.Angles, kind: str) -> float:
     """Return the factor from our joint value to the file's for a joint at angles.
 
     Cached: it is needed before and after an edit, and most joints have equal angles.
     """
-    return float(geometry.joint_signs(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
+    return float(conventions.joint_signs(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 
 def record_row(record: Any, table: Table, number: Mapping[str, IdLookup]) -> Row:
@@ -354,41 +354,41 @@ def _row_with_extra(table: Table, extra: Mapping[str, Any], near: Row | None) ->
     return (near or table.defaults) | kept
 
 
-def _row_angles(row: Row) -> geometry.Angles:
+def _row_angles(row: Row) -> conventions.Angles:
     return row["Rotation/Y"], row["Rotation/P"], row["Rotation/R"]
 
 
-def _pose_values(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
+def _pose_values(pose: Array, angles: conventions.Angles, near: Row | None) -> Row:
     """Return position and rotation of a row; components equal to ``near``'s up to rounding are exactly those."""
     row: Row = {}
     for axis, value in zip("XYZ", pose[:3, 3], strict=True):
         path, number = f"Position/{axis}", round(float(value), 12)
-        same = near is not None and abs(number - near[path]) <= geometry.POSE_ROUNDING * (1 + abs(near[path]))
+        same = near is not None and abs(number - near[path]) <= conventions.POSE_ROUNDING * (1 + abs(near[path]))
         row[path] = near[path] if near is not None and same else number
     for name, angle in zip("YPR", angles, strict=True):
         row[f"Rotation/{name}"] = round(angle, 10) if near is None or angle != near[f"Rotation/{name}"] else angle
     return row
 
 
-def _simulated_angles(frame: Array, kind: str, near: geometry.Angles | None = None) -> geometry.Angles:
+def _simulated_angles(frame: Array, kind: str, near: conventions.Angles | None = None) -> conventions.Angles:
     """Return angles of a new or rotated joint that Juice simulates about the axis it draws.
 
     If its own angles do not, the frame is spun about the axis, which does not change the joint. A joint that was
     simulated about another axis at the angles ``near`` stays so.
     """
-    angles = geometry.angles_from_rotation(frame, near or (0.0, 0.0, 0.0))
+    angles = conventions.angles_from_rotation(frame, near or (0.0, 0.0, 0.0))
     if (
         kind == "ball"
         or _is_simulated_as_drawn(angles, kind)
         or (near is not None and not _is_simulated_as_drawn(near, kind))
     ):
         return angles
-    return geometry.hinge_angles(frame[:3, 2]) if kind == "revolute" else geometry.slider_angles(frame[:3, 2])
+    return conventions.hinge_angles(frame[:3, 2]) if kind == "revolute" else conventions.slider_angles(frame[:3, 2])
 
 
-def _is_simulated_as_drawn(angles: geometry.Angles, kind: str) -> bool:
+def _is_simulated_as_drawn(angles: conventions.Angles, kind: str) -> bool:
     """Return whether Juice simulates a hinge or slider at angles about the axis that it draws."""
-    return bool(geometry.joint_signs(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
+    return bool(conventions.joint_signs(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
 
 
 def _shape_values(shape: Shape | None, row: Row) -> Row:

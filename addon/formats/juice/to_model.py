@@ -14,7 +14,7 @@ from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, iden
 from ...core.record_utils import IDENTITY_POSE, ZERO_VECTOR, FrozenDict
 from ...core.report import Report
 from ..text.xml_reader import report_element
-from . import conventions as geometry
+from . import conventions
 from .reader import ReferenceResolver, SourceElement
 from .schema import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
 from .servo_strength import attach_source_gains
@@ -120,7 +120,7 @@ def _bodies(placed: list[SourceElement], body_of: ReferenceResolver, report: Rep
     bodies = []
     extras: dict[tuple[Any, ...], FrozenDict] = {}
     sizes: dict[str, dict[tuple[Any, ...], FrozenDict]] = {}
-    for item, pose in zip(placed, geometry.poses_from_angles(_positions(placed), _angles(placed)), strict=True):
+    for item, pose in zip(placed, conventions.poses_from_angles(_positions(placed), _angles(placed)), strict=True):
         row = item.row
         shape = shape_from_row(row)
         if shape is None and row["Shape"] != INVALID:
@@ -154,11 +154,12 @@ def _joints(
 ) -> list[Joint]:
     pose_of = {body.id: body.pose for body in bodies}
     angles = _angles(placed)
-    frames = geometry.poses_from_angles(_positions(placed), angles)
+    frames = conventions.poses_from_angles(_positions(placed), angles)
     senses = _joint_signs(placed, angles, report)
     ends = [[_joint_end(item, path, body_of, report) for path in ("Body1", "Body2")] for item in placed]
     parents, children = (
-        geometry.inverse_poses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4)) @ frames
+        conventions.inverse_poses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4))
+        @ frames
         for i in range(2)
     )
     joints = []
@@ -203,7 +204,7 @@ def _joint_signs(placed: list[SourceElement], angles: Array, report: Report) -> 
     tags = np.array([JOINT_TYPE[item.table.tag] for item in placed], dtype=object)
     for kind in ("revolute", "prismatic"):
         mine = np.flatnonzero(tags == kind)
-        result[mine], same_line = geometry.joint_signs(angles[mine], kind)
+        result[mine], same_line = conventions.joint_signs(angles[mine], kind)
         for i in mine[~same_line]:
             message = f"{placed[i].label}: Juice draws its axis along one line and simulates it along another"
             report_element(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.model import Array, Trajectory
 from ...core.report import FormatError, Report
-from ..text import csv_table as tables
+from ..text import csv_table
 from ..text.csv_table import UNITS, Cell, TableLine, TableLines, Unit
 from ..text.numbers import DECIMAL, WHITESPACE, parse_numbers
 
@@ -67,17 +67,17 @@ def parse(text: str, path: str, report: Report) -> Document:
     Raises:
         FormatError: with the line, where it is no valid table of motion.
     """
-    header, delimiter = tables.read_header(text)
-    at = tables.time_column(header) if delimiter else None
+    header, delimiter = csv_table.read_header(text)
+    at = csv_table.time_column(header) if delimiter else None
     if at is None:
         raise FormatError(
             "the table has no column of times", path=path, line=header.number,
             remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
         )  # fmt: skip
     width = sum(1 for _ in header.each())
-    if width > tables.MAX_COLUMNS:
+    if width > csv_table.MAX_COLUMNS:
         raise FormatError(
-            f"the table has {width} columns, more than the {tables.MAX_COLUMNS} that are read", path=path,
+            f"the table has {width} columns, more than the {csv_table.MAX_COLUMNS} that are read", path=path,
             line=header.number, remedy="Split it into several tables, each with the times.",
         )  # fmt: skip
     cells = header.cells
@@ -87,7 +87,7 @@ def parse(text: str, path: str, report: Report) -> Document:
         raise FormatError(
             "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
         )
-    lines = tables.read_lines_below(text, delimiter, header)
+    lines = csv_table.read_lines_below(text, delimiter, header)
     vacant = _empty_columns(cells, lines)
     columns = [column for column in columns if column.index not in vacant]
     if not columns:
@@ -175,7 +175,7 @@ def _duplicate_time_error(
 
 
 def _read_column(cell: Cell, index: int, line: int, path: str) -> Column:
-    name, unit = tables.name_and_unit(cell)
+    name, unit = csv_table.name_and_unit(cell)
     if unit not in UNITS:
         raise FormatError(
             f"{unit!r} is no unit of a position", path=path, line=line, where=name,

@@ -19,8 +19,7 @@ from ...core.model import Array, Body, Joint, Mechanism, Shape, identity
 from ...core.record_utils import records_equal
 from ...core.transforms import affine_inverse
 from ..document.conversion_losses import ConversionLosses
-from . import conventions as values
-from . import extension_keys as keep
+from . import conventions, extension_keys
 from .conventions import POSE_ROUNDING, same_pose
 from .from_model_joints import AssemblyTree, SafeNames, axis_rotation, default_joint_type, joint_row, path_safe_name
 from .reader import PLACEMENT, Key, intermediate_body_id
@@ -75,15 +74,15 @@ class ShiftConverter:
         self._restraints()
         for owner, frames in self.frames.items():
             for name, pose in frames.poses.items():
-                turn, shift = values.rt_from_pose(pose)
+                turn, shift = conventions.rt_from_pose(pose)
                 self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, EXTENSION_KEY: None}
         self._report_unrepresented()
         return self.out
 
     def _settings(self) -> None:
         world = self.mechanism.world
-        mark = keep.world_extension(world)
-        self.out.settings = {"gravity": values.to_nested_lists(world.gravity), EXTENSION_KEY: mark or None}
+        mark = extension_keys.world_extension(world)
+        self.out.settings = {"gravity": conventions.to_nested_lists(world.gravity), EXTENSION_KEY: mark or None}
         if mark:
             self.losses.add(
                 "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism
@@ -127,7 +126,7 @@ class ShiftConverter:
         row: Row = {
             "name": name,
             "active": bool(body.extra.get("active", True)) if not body.active else True,
-            "center_of_mass": values.to_nested_lists(body.com),
+            "center_of_mass": conventions.to_nested_lists(body.com),
             "mass": float(body.mass),
             "collision_geometry": body.extra.get("collision_geometry", "") if self.own else "",
         }
@@ -136,7 +135,7 @@ class ShiftConverter:
         plain = [shape for shape in body.shapes if self._is_plain(shape, body)]
         row |= self._geometry(body, plain)
         beyond = body.shapes if len(plain) < len(body.shapes) else []
-        mark = keep.body_extension(body, beyond)
+        mark = extension_keys.body_extension(body, beyond)
         if body.twin in self.out.names:
             mark["twin"] = self._path(body.twin)
         if name != body.name:
@@ -195,11 +194,11 @@ class ShiftConverter:
                     self.wanted.setdefault((owner, name), []).append(pose @ turn)
         for (owner, name), poses in self.wanted.items():
             here = self._frame(owner, name)
-            agree = all(values.same_pose(pose, poses[0]) for pose in poses)
+            agree = all(conventions.same_pose(pose, poses[0]) for pose in poses)
             was = None if before is None else before._frame(owner, name)
-            unmoved = here is None or (was is not None and values.same_pose(here, was))
+            unmoved = here is None or (was is not None and conventions.same_pose(here, was))
             earlier = () if before is None else before.wanted.get((owner, name), ())
-            edited = here is None or not any(values.same_pose(pose, poses[0]) for pose in earlier)
+            edited = here is None or not any(conventions.same_pose(pose, poses[0]) for pose in earlier)
             if unmoved and agree and edited:
                 get_or_make(self.frames, owner, FrameIndex).put(name, poses[0])
 
@@ -211,19 +210,19 @@ class ShiftConverter:
         """Return a joint's frame on its parent, without the fixed displacement that a rigid joint includes in it."""
         if joint.type == "weld" and self.own and not joint.dofs:
             return joint.frame_parent @ affine_inverse(
-                values.displacement_pose(joint.extra.get("initial_displacement"))
+                conventions.displacement_pose(joint.extra.get("initial_displacement"))
             )
         return joint.frame_parent
 
     def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:
         """Return the name of a frame at a pose on a body: ``hint`` if that is one, else another one, else a new one."""
         owner = owner if owner in self.out.names else None
-        if hint == ORIGIN and values.same_pose(pose, identity()):
+        if hint == ORIGIN and conventions.same_pose(pose, identity()):
             return ORIGIN
         there = get_or_make(self.frames, owner, FrameIndex)
-        if hint in there.poses and values.same_pose(there.poses[hint], pose):
+        if hint in there.poses and conventions.same_pose(there.poses[hint], pose):
             return hint
-        if values.same_pose(pose, identity()):
+        if conventions.same_pose(pose, identity()):
             return ORIGIN
         found = there.at(pose)
         if found is None:
@@ -266,7 +265,7 @@ class ShiftConverter:
         self.out.joints[part.key] = part
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
-        mark = keep.joint_extension(joint, usual)
+        mark = extension_keys.joint_extension(joint, usual)
         if joint.twin in self.joint_of:  # by the id that it will have when read
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
@@ -334,7 +333,7 @@ class ShiftConverter:
         held = {body for pair in ends for body in pair}
         stood = {} if before is None else {body.id: body.pose for body in before.mechanism.bodies}
         for root in spanning_tree(self.mechanism, self.placed).roots:
-            stays = values.same_pose(root.pose, stood.get(root.id, root.pose))
+            stays = conventions.same_pose(root.pose, stood.get(root.id, root.pose))
             if root.id in held and root.id not in self.placed and stays:
                 continue
             home, name = self.out.names[root.id]
@@ -344,7 +343,7 @@ class ShiftConverter:
                 "active": root.active,
                 "type": "rigid" if fixed else "float",
                 "axis": None,
-                "initial_displacement": values.format_displacement(root.pose),
+                "initial_displacement": conventions.format_displacement(root.pose),
                 "initial_velocity": 0.0,
                 "stiffness": [],
                 "damping": [],

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.model import Array, Assembly, Dof, Joint, Mechanism, identity
 from ...core.naming import UniqueNamer
 from ...core.transforms import rotation_with_z
-from . import conventions as values
+from . import conventions
 from .schema import ELEMENTARY, ENDS, FIXED, ORIGIN, SEPARATOR, TYPES, Row
 
 _ELEMENTARY_NAMES = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.items()}
@@ -38,17 +38,22 @@ def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = F
     dof = joint.dofs[0]
     if dof.kind not in ("ball", "free"):
         return row | _simple_row(dof, raw, dialect, np.radians(1.0) if degrees and dof.kind != "translation" else 1.0)
-    fresh = values.format_displacement(values.pose_from_coordinates(dof.initial))
+    fresh = conventions.format_displacement(conventions.pose_from_coordinates(dof.initial))
     if dof.kind == "ball":
         row |= {"type": "spherical", "initial_velocity": 0.0 if velocity is None else velocity}
-        row["initial_displacement"] = values.keep_if_equal(
-            displacement, values.ball_displacement, dof.initial, {"R": fresh["R"]}
+        row["initial_displacement"] = conventions.keep_if_equal(
+            displacement, conventions.ball_displacement, dof.initial, {"R": fresh["R"]}
         )
         return row
     rates = np.array(dof.start_rates or [0.0] * 6)
-    shown = values.to_nested_lists(np.concatenate([rates[3:], rates[:3]]))
-    row |= {"type": "float", "initial_velocity": values.keep_if_equal(velocity, values.free_velocity, rates, shown)}
-    row["initial_displacement"] = values.keep_if_equal(displacement, values.free_displacement, dof.initial, fresh)
+    shown = conventions.to_nested_lists(np.concatenate([rates[3:], rates[:3]]))
+    row |= {
+        "type": "float",
+        "initial_velocity": conventions.keep_if_equal(velocity, conventions.free_velocity, rates, shown),
+    }
+    row["initial_displacement"] = conventions.keep_if_equal(
+        displacement, conventions.free_displacement, dof.initial, fresh
+    )
     return row
 
 
@@ -57,7 +62,9 @@ def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row
     elementary = _elementary(dof)
     if _has_axis(raw) or (dialect == ENDS and not (elementary and raw.get("type") == elementary)):
         row["type"] = "prismatic" if dof.kind == "translation" else "revolute"
-        row["axis"] = values.keep_if_equal(raw.get("axis"), _axis_or_z, dof.axis, values.to_nested_lists(dof.axis))
+        row["axis"] = conventions.keep_if_equal(
+            raw.get("axis"), _axis_or_z, dof.axis, conventions.to_nested_lists(dof.axis)
+        )
     else:
         row["type"] = elementary or ("Tz" if dof.kind == "translation" else "Rz")
         row["axis"] = raw.get("axis")
@@ -99,14 +106,14 @@ def _elementary(dof: Dof) -> str | None:
 
 
 def _axis_or_z(written: Any) -> Array:
-    axis = values.read_axis(written)
+    axis = conventions.read_axis(written)
     return np.array([0.0, 0.0, 1.0]) if axis is None else axis
 
 
 def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
     """Return the terms of a spring; nonlinear terms of the document are kept."""
     stiffness, rest = dof.stiffness * unit, dof.rest / unit
-    if raw is not None and np.allclose(values.spring_from_terms(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
+    if raw is not None and np.allclose(conventions.spring_from_terms(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
         return raw
     if not stiffness:
         return [] if raw is None else [*raw[:1], *([0.0] if len(raw) > 1 else []), *raw[2:]]
@@ -115,7 +122,7 @@ def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]
 
 def _damper_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
     damping = dof.damping * unit
-    if raw is not None and np.isclose(values.damping_from_terms(raw), damping, rtol=1e-12, atol=0.0):
+    if raw is not None and np.isclose(conventions.damping_from_terms(raw), damping, rtol=1e-12, atol=0.0):
         return raw
     if not damping and raw is None:
         return []

@@ -15,7 +15,7 @@ from ...core.naming import UniqueNamer
 from ...core.report import FormatError, Report
 from ..document.schema import SparseRow
 from ..text.json_reader import JsonNode
-from . import conventions as values
+from . import conventions
 from .schema import (
     ASSEMBLY,
     BODY,
@@ -314,7 +314,7 @@ def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, labe
         return
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
         reader.warn("mirrored-rotation", f"R of {label} mirrors; the nearest rotation is taken", node)
-    elif (loose := values.rotation_error(turn)) > values.ROTATION_TOLERANCE:
+    elif (loose := conventions.rotation_error(turn)) > conventions.ROTATION_TOLERANCE:
         message = f"R of {label} is no rotation, by {loose:.2g}; the nearest one is taken"
         reader.warn("repaired-rotation", message, node)
 

@@ -20,8 +20,7 @@ from ...core.report import FormatError, Report
 from ...core.transforms import affine_inverse, inverse
 from ..meshes.locate import is_network
 from ..text.json_reader import JsonNode, parse
-from . import conventions as values
-from . import extension_keys as keep
+from . import conventions, extension_keys
 from .reader import (
     PLACEMENT,
     Document,
@@ -91,7 +90,7 @@ class _Builder:
     def _world(self) -> None:
         row = self.elements.settings.row
         world = World(gravity=np.array(row["gravity"], dtype=np.float64))
-        keep.restore_world_extension(world, row[EXTENSION_KEY])
+        extension_keys.restore_world_extension(world, row[EXTENSION_KEY])
         self.result.world = world
         if str(row["angle"]).lower().startswith("deg"):
             self.turn = math.radians(1.0)
@@ -154,7 +153,7 @@ class _Builder:
         body.active = bool(row["active"]) and self._is_on(placed.assembly)
         if not body.active:
             self.off.add(own)
-        keep.restore_body_extension(body, row[EXTENSION_KEY])
+        extension_keys.restore_body_extension(body, row[EXTENSION_KEY])
         return body
 
     def _report_inertia(self, principal: list[float], placed: SourceElement) -> None:
@@ -197,7 +196,7 @@ class _Builder:
                 continue
             turn = placed.row["R"] if "R" in placed.places else None
             report_rotation_error(self.reader, turn, placed.at("R"), placed.label)
-            self.resolver.poses[body, name] = values.pose_from_rt(turn, placed.row["T"])
+            self.resolver.poses[body, name] = conventions.pose_from_rt(turn, placed.row["T"])
             self.made.frames[body, name] = placed
             if owner is None or id(owner.node) not in between:
                 self.result.frames.append(Frame(name, body, self.resolver.poses[body, name], placed.assembly))
@@ -219,7 +218,7 @@ class _Builder:
             joint = pieces[0] if len(pieces) == 1 else merge_chain(pieces)
             joint.name = str(read_extension(first).get("name", chain.name if len(pieces) > 1 else name))
             joint.id = paths(_join_path(first.assembly, chain.name if len(pieces) > 1 else name))
-            keep.restore_joint_extension(joint, read_extension(first))
+            extension_keys.restore_joint_extension(joint, read_extension(first))
             for part, placed in enumerate(chain.pieces):
                 self.made.joints[joint.id, part] = placed
             for part, helper in enumerate(chain.helpers, 1):
@@ -230,7 +229,7 @@ class _Builder:
             self.result.joints.append(joint)
 
     def _root_pose(self, body: str, frame: Array, placed: SourceElement) -> None:
-        pose = values.displacement_pose(placed.row["initial_displacement"]) @ affine_inverse(frame)
+        pose = conventions.displacement_pose(placed.row["initial_displacement"]) @ affine_inverse(frame)
         next(item for item in self.result.bodies if item.id == body).pose = pose
         self.placed_roots.add(body)
 
@@ -476,12 +475,12 @@ class JointBuilder:
         if isinstance(displacement, dict):
             report_rotation_error(self.reader, displacement.get("R"), placed.at("initial_displacement"), placed.label)
         if kind == "weld":
-            joint.frame_parent = joint.frame_parent @ values.displacement_pose(displacement)
+            joint.frame_parent = joint.frame_parent @ conventions.displacement_pose(displacement)
         elif kind == "ball":
-            joint.dofs = [Dof("ball", start=_none_if_zero(values.ball_displacement(displacement)))]
+            joint.dofs = [Dof("ball", start=_none_if_zero(conventions.ball_displacement(displacement)))]
         elif kind == "free":
-            rates = values.free_velocity(velocity)
-            start = values.free_displacement(displacement)
+            rates = conventions.free_velocity(velocity)
+            start = conventions.free_displacement(displacement)
             joint.dofs = [Dof("free", start=_none_if_zero(start), start_rates=_none_if_zero(rates))]
         elif kind is not None:
             motion, axis = ELEMENTARY.get(str(row["type"]), ("rotation" if kind == "revolute" else "translation", None))
@@ -494,7 +493,7 @@ class JointBuilder:
 
     def _axis(self, placed: SourceElement) -> Array:
         written = placed.row["axis"]
-        axis = None if written is None else values.read_axis(written)
+        axis = None if written is None else conventions.read_axis(written)
         if axis is None:
             message = f"{placed.label} has no axis; z is taken"
             self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
@@ -503,8 +502,12 @@ class JointBuilder:
 
     def _forces(self, dof: Dof, placed: SourceElement, unit: float) -> None:
         stiffness, damping = placed.row["stiffness"], placed.row["damping"]
-        spring, rest = values.spring_from_terms(stiffness)
-        dof.stiffness, dof.rest, dof.damping = spring / unit, rest * unit, values.damping_from_terms(damping) / unit
+        spring, rest = conventions.spring_from_terms(stiffness)
+        dof.stiffness, dof.rest, dof.damping = (
+            spring / unit,
+            rest * unit,
+            conventions.damping_from_terms(damping) / unit,
+        )
         beyond = any(stiffness[2:]) or (stiffness[:1] not in ([], [0]) and not spring)
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:

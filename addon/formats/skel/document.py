@@ -12,7 +12,7 @@ from lxml import etree
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
 from ..text.xml_reader import parse, source_line
-from . import to_model as mechanism
+from . import to_model
 from .reader import Reader, Skeleton, SourceElement
 from .schema import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
 from .to_model_shapes import read_shape_row
@@ -84,7 +84,7 @@ def read(
     if world is None:
         reader.note("info", "no-world", "there is no <world>; gravity and time step are DART's own", root)
     skeletons = [_read_skeleton(element, reader) for element in holder.findall("skeleton")]
-    result = mechanism.build(placed_world, skeletons, reader)
+    result = to_model.build(placed_world, skeletons, reader)
     result.name = PurePath(path).stem or (placed_world.row["@name"] if placed_world else "") or "Mechanism"
     reader.tell()
     result.report = report

@@ -12,7 +12,7 @@ from ...core.kinematics import CLOSES_LOOP
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World, identity
 from ...core.record_utils import UNIT_TENSOR, ZERO_VECTOR, FrozenDict
 from ...core.transforms import inverse
-from . import to_model_chains as chains
+from . import to_model_chains
 from .reader import Reader, Skeleton, SourceElement
 from .schema import (
     ACTUATORS,
@@ -66,7 +66,7 @@ def build(world: SourceElement | None, skeletons: list[Skeleton], reader: Reader
         frame = pose_from_transformation(placed.row["transformation"])
         bodies = [_body(item, path, frame, mobile, reader) for item in skeleton.bodies]
         joints = _joints(skeleton, bodies, joint_ids, reader)
-        bodies, joints = chains.merge_chains(skeleton, bodies, joints)
+        bodies, joints = to_model_chains.merge_chains(skeleton, bodies, joints)
         result.bodies += bodies
         result.joints += joints
         _resolve_twins(skeleton, bodies, joints)

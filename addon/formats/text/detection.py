@@ -11,9 +11,7 @@ from lxml import etree
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from . import csv_table as tables
-from . import json_reader as jsontext
-from . import xml_reader as xml
+from . import csv_table, json_reader, xml_reader
 from .file_io import decode
 
 T = TypeVar("T")
@@ -104,7 +102,7 @@ WEBOTS_MOTION = "#WEBOTS_MOTION"
 #: Plain-text motion formats, with their tests of a text.
 PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
     "webots": lambda text: text.lstrip().startswith(WEBOTS_MOTION),
-    "csv": tables.is_motion_table,
+    "csv": csv_table.is_motion_table,
 }
 
 
@@ -130,7 +128,7 @@ class OpenedFile:
     encoding: str
     root: etree._Element
     report: Report = field(default_factory=Report)
-    json: jsontext.JsonNode | None = None
+    json: json_reader.JsonNode | None = None
     plain: str = ""
     as_read: str = ""
 
@@ -160,10 +158,10 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
         if plain:
             return OpenedFile(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
     try:
-        root, sound = xml.parse(text, path, report)
+        root, sound = xml_reader.parse(text, path, report)
     except FormatError:
         what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
-        if what is None and tables.is_table(text):
+        if what is None and csv_table.is_table(text):
             what = "a table without a column of times"
         if what is not None:
             raise foreign_file_error(what, path) from None
@@ -176,11 +174,13 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
 _DOUBLE_BYTE_CODE_PAGES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
 
 
-def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str]:
+def _read_json(
+    data: bytes, text: str, encoding: str, path: str, report: Report
+) -> tuple[json_reader.JsonNode, str, str]:
     """Parse JSON; returns the top value, the text and the encoding, which may differ from the one first detected."""
     told = Report()
     try:
-        node = jsontext.parse(text, path, told)
+        node = json_reader.parse(text, path, told)
     except FormatError:
         found = _read_double_byte_json(data, path, told) if encoding == "cp1252" else None
         if found is None:
@@ -194,7 +194,7 @@ def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report)
     return node, text, encoding
 
 
-def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str] | None:
+def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[json_reader.JsonNode, str, str] | None:
     """Parse JSON in the first double-byte code page in which it is valid and survives a round trip.
 
     None where there is none.
@@ -204,7 +204,7 @@ def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[json
         try:
             text = data.decode(codec)
             if text.encode(codec) == data:
-                return jsontext.parse(text, path, report), text, codec
+                return json_reader.parse(text, path, report), text, codec
         except (UnicodeError, FormatError):
             continue
     return None
@@ -217,7 +217,7 @@ def _plain_kind(text: str) -> str | None:
     return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
 
 
-def json_kind(node: jsontext.JsonNode) -> str:
+def json_kind(node: json_reader.JsonNode) -> str:
     """Describe JSON that is of no supported format."""
     keys = set(node.value) if isinstance(node.value, dict) else set()
     known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
@@ -236,7 +236,7 @@ def _quote_key(key: str) -> str:
 
 def first_tag(text: str) -> str:
     """Return the name of the first element, without its prefix."""
-    match = next((match for match, _ in xml.scan_tags(text)), None)
+    match = next((match for match, _ in xml_reader.scan_tags(text)), None)
     return match[2].rpartition(":")[2] if match else ""
 
 

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from ...core.report import FormatError, Report
-from . import file_io as files
+from . import file_io
 
 #: Escapes of NULs and surrogates, which other programs' texts cannot hold: left to the lenient parser, which reports
 #: them. (Surrogate pairs of one letter match too, and are read by it with the same result.)
@@ -232,7 +232,7 @@ def parse(text: str, path: str, report: Report) -> JsonNode:
     Raises:
         FormatError: with line and path, where it is not JSON or exceeds the limits.
     """
-    files.check_count(text.count("{") + text.count("["), files.MAX_VALUES, "objects and lists", path)
+    file_io.check_count(text.count("{") + text.count("["), file_io.MAX_VALUES, "objects and lists", path)
     return _parse_strict(text) or _Parser(text, path, report).document()
 
 

@@ -18,7 +18,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ...core.report import FormatError, Report, Severity
-from . import file_io as files
+from . import file_io
 
 #: Elements that hold only text, so that a ``<`` inside can only be a character: the names of Juice.
 TEXT_TAGS = ("Name",)
@@ -170,8 +170,8 @@ def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
     Raises:
         FormatError: the text is not XML, is truncated, too large, nested too deep or defines entities.
     """
-    files.check_count(text.count("<") - text.count("</"), files.MAX_ELEMENTS, "elements", path)
-    files.check_count(sum(map(text.count, files.RECORD_TAGS)), files.MAX_RECORDS, "bodies and shapes", path)
+    file_io.check_count(text.count("<") - text.count("</"), file_io.MAX_ELEMENTS, "elements", path)
+    file_io.check_count(sum(map(text.count, file_io.RECORD_TAGS)), file_io.MAX_RECORDS, "bodies and shapes", path)
     _reject_definitions(text, path)
     text = escape_ampersands(text, report)
     first = next((match[2] for match, _ in scan_tags(text)), "")

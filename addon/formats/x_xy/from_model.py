@@ -17,8 +17,7 @@ from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
 from ...core.record_utils import records_equal
 from ...core.report import Report
 from ...core.transforms import bitwise_equal, inverse
-from . import comments as notes
-from . import values as geometry
+from . import comments, values
 from .comments import ExtensionData
 from .from_model_parts import (
     CachedLink,
@@ -195,7 +194,7 @@ class _RowWriter:
         steps, there, note = joint_steps(joint, self.kept), identity(), geoms.note()
         for step in steps[1:]:
             there = inverse(step.pose) @ there
-        if not geometry.is_close(joint.frame_child, there, 1e-12):
+        if not values.is_close(joint.frame_child, there, 1e-12):
             note = {JOINT_FRAME: extension_from_pose(joint.frame_child), **note}
         return CachedLink(body, joint, steps, geoms, note, remarks)
 
@@ -236,7 +235,7 @@ class _RowWriter:
             row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
             row.note = {"frame": {}}
             back = Frame(restore_name(row.name), frame.body, frame.pose)
-            row.note["frame"] = notes.changed_fields(frame, back, frozenset({"pose", "body"}))
+            row.note["frame"] = comments.changed_fields(frame, back, frozenset({"pose", "body"}))
             self.out.links.append(row)
 
     def _notes(self) -> None:
@@ -266,7 +265,7 @@ class _RowWriter:
                     first.setdefault((what, item), name)
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
-            missing = f"{notes.field_label(item)} of a {what} ('{first[what, item]}'{more})"
+            missing = f"{comments.field_label(item)} of a {what} ('{first[what, item]}'{more})"
             self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
 
     def _own_rows(self) -> list[LinkRow]:
@@ -303,7 +302,7 @@ class _RowWriter:
         )  # joint and body have the same name
         if read_body.id != body.id and not renamed:
             note["id"] = body.id
-        apart = notes.changed_fields(body, read_body, _BODY_EXCLUDED)
+        apart = comments.changed_fields(body, read_body, _BODY_EXCLUDED)
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
             mine, theirs = getattr(body, name), getattr(read_body, name)
             if mine is None or body.id in self.followed:
@@ -321,7 +320,7 @@ class _RowWriter:
         if body.id in self.against:
             note["against"] = True
         read_joint.id = read_body.id if "id" not in note else body.id
-        mine = notes.changed_fields(joint, read_joint, _JOINT_EXCLUDED | ({"id", "name"} if renamed else set()))
+        mine = comments.changed_fields(joint, read_joint, _JOINT_EXCLUDED | ({"id", "name"} if renamed else set()))
         if mine:
             note["joint"] = mine
         kind = joint_kind(row.joint)
@@ -334,11 +333,11 @@ class _RowWriter:
         mechanism, note = self.mechanism, self.out.note
         if mechanism.name != back.name and mechanism.name:
             note["name"] = mechanism.name
-        world = notes.changed_fields(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
+        world = comments.changed_fields(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
         if world:
             note["world"] = world
             for item in world:
-                message = f"the program has no {notes.field_label(item)} of the world; a comment keeps it"
+                message = f"the program has no {comments.field_label(item)} of the world; a comment keeps it"
                 self.remarks.add("info", "kept-as-comment", message)
         for name, items in (
             ("joints", self.left),
@@ -348,7 +347,7 @@ class _RowWriter:
             ("frames", self.whole),
         ):
             if items:
-                note[name] = [notes.non_default_fields(item) for item in items]
+                note[name] = [comments.non_default_fields(item) for item in items]
         warn_unattached_joints(self.left, self.tree.loop_joints, self.remarks)
         warn_kept_as_comment(mechanism, self.remarks)
 
@@ -370,12 +369,12 @@ class _RowWriter:
             row.parent = None if row.parent is None else place[row.parent]
 
 
-def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.ExtensionData:
+def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> comments.ExtensionData:
     """Return what conversion back does not restore of a dof; ``chosen`` if its axis is not in the file."""
-    out = notes.changed_fields(dof, read, _DOF_EXCLUDED)
-    if chosen and not geometry.is_close(dof.axis, read.axis, 1e-9):
+    out = comments.changed_fields(dof, read, _DOF_EXCLUDED)
+    if chosen and not values.is_close(dof.axis, read.axis, 1e-9):
         out["axis"] = [float(x) for x in dof.axis]
-    parts = [notes.non_default_fields(part) for part in dof.parts]
+    parts = [comments.non_default_fields(part) for part in dof.parts]
     if any(part.keys() - _PART_FIELDS for part in parts):
         out["parts"] = parts
     return out
@@ -401,4 +400,4 @@ def _refers_by_id(mechanism: Mechanism) -> bool:
 
 
 def _is_marker(frame: Frame) -> bool:
-    return "pos_marker" in frame.extra and geometry.is_close(frame.pose[:3, :3], np.eye(3))
+    return "pos_marker" in frame.extra and values.is_close(frame.pose[:3, :3], np.eye(3))

@@ -16,7 +16,7 @@ from ...core.record_utils import IDENTITY_POSE, FrozenDict
 from ...core.report import FormatError, Report
 from ..text.numbers import WHITESPACE
 from ..text.xml_reader import ElementSpans, element_path, parse, source_line
-from . import comments as notes
+from . import comments
 from . import values as geometry
 from .schema import ATTRIBUTES, COLORS, DEFAULT_DT, DEFAULT_GRAVITY, DOF_ATTRIBUTES, GEOMS, PARENTS, ROOT, joint_kind
 from .to_model import build
@@ -88,8 +88,8 @@ class _DocumentWalker:
     def __init__(self, text: str, sound: str, root: etree._Element, reader: Reader) -> None:
         self.text, self.sound, self.root, self.reader = text, sound, root, reader
         self.remarks = reader.remarks
-        found = notes.find_comments(sound, ElementSpans(sound)) if "<!--knuckle" in sound else {}
-        self.noted: dict[etree._Element, tuple[notes.ExtensionData | None, int, int]] = {}
+        found = comments.find_comments(sound, ElementSpans(sound)) if "<!--knuckle" in sound else {}
+        self.noted: dict[etree._Element, tuple[comments.ExtensionData | None, int, int]] = {}
         if found:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
 
@@ -129,7 +129,7 @@ class _DocumentWalker:
             waiting += [(body, number) for body in element.iterchildren("body", reversed=True)]
         return out
 
-    def _note(self, element: etree._Element) -> notes.ExtensionData:
+    def _note(self, element: etree._Element) -> comments.ExtensionData:
         if element not in self.noted:
             return _NO_EXTENSION
         note = self.noted[element][0]

@@ -18,7 +18,7 @@ from ...core.kinematics import CLOSES_LOOP
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from ...core.record_utils import IDENTITY_POSE, freeze_array
 from ...core.transforms import inverse, rotation_matrix, rotation_vector
-from . import comments as notes
+from . import comments
 from . import values as geometry
 from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
 from .values import GeomRow, Key, LinkRow, ModelRow, ReportCollector, parse_color, restore_name, unique_element_names
@@ -198,9 +198,9 @@ class _Builder:
         if not note:
             return
         try:
-            notes.apply_fields(note.get("body", {}), body)
+            comments.apply_fields(note.get("body", {}), body)
             joint = joints[0]
-            notes.apply_fields(note.get("joint", {}), joint)
+            comments.apply_fields(note.get("joint", {}), joint)
             if "dofs" in note:
                 joint.dofs = [
                     _record_with_extension(own, dof) for own, dof in zip(note["dofs"], joint.dofs, strict=True)
@@ -226,7 +226,7 @@ class _Builder:
         """Create a frame that was written as a body."""
         frame = Frame(restore_name(row.name), self._carrier(number), self._pose(number))
         try:
-            notes.apply_fields(row.note["frame"], frame)
+            comments.apply_fields(row.note["frame"], frame)
         except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
         own = self.frame_ids(frame.name)
@@ -270,9 +270,9 @@ class _Builder:
         nested = len(out.joints)
         try:
             out.name = note.get("name", out.name)
-            notes.apply_fields(note.get("world", {}), out.world)
-            for name, kind in notes.WHOLE_RECORDS.items():
-                getattr(out, name).extend(notes.restore_record(kind, item) for item in note.get(name, ()))
+            comments.apply_fields(note.get("world", {}), out.world)
+            for name, kind in comments.WHOLE_RECORDS.items():
+                getattr(out, name).extend(comments.restore_record(kind, item) for item in note.get(name, ()))
         except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
         for joint in out.joints[nested:]:  # the tree of the file is that of its nested bodies
@@ -292,15 +292,15 @@ def _shapes_with_extension(noted: Sequence[Any], shapes: Sequence[Shape]) -> lis
         if "geom" in item:
             out.append(_record_with_extension(rest, shapes[item["geom"]]))
         else:
-            out.append(notes.restore_record(Shape, rest))
+            out.append(comments.restore_record(Shape, rest))
     return out
 
 
 def _record_with_extension(note: Any, record: R) -> R:
     """Return a record with its extension data applied. Raises what ``comments.apply_fields`` raises."""
     made = replace(record)  # type: ignore[type-var]
-    notes.apply_fields(note, made)
-    return notes.validate_record(made)
+    comments.apply_fields(note, made)
+    return comments.validate_record(made)
 
 
 #: Tolerance of poses and axes for steps that can be merged into one joint.

@@ -15,7 +15,7 @@ from ...core.transforms import bitwise_equal
 from ..text.detection import get_prepared
 from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_attribute
-from . import comments as notes
+from . import comments
 from . import values as geometry
 from .from_model import CommentRequest, OriginalRows, model_rows
 from .from_model_parts import align_body_frames
@@ -259,11 +259,11 @@ class _Patch:
 
         _align_elements(texts, elements, change, add, self._remove)
 
-    def _note(self, element: etree._Element, old: notes.ExtensionData, new: notes.ExtensionData) -> None:
-        if notes.format_comment(old) == notes.format_comment(new):
+    def _note(self, element: etree._Element, old: comments.ExtensionData, new: comments.ExtensionData) -> None:
+        if comments.format_comment(old) == comments.format_comment(new):
             return
         place = self.document.notes.get(element)
-        text = notes.format_comment(new) if new else ""
+        text = comments.format_comment(new) if new else ""
         if place is not None:
             self.todo.append(lambda edits: edits.changes.append((*place, text)))
         elif text:
@@ -395,7 +395,7 @@ def is_written_alike(old: LinkRow | None, new: LinkRow) -> bool:
         return True
     if (
         old is None
-        or notes.format_comment(old.note) != notes.format_comment(new.note)
+        or comments.format_comment(old.note) != comments.format_comment(new.note)
         or link_attributes(old) != link_attributes(new)
     ):
         return False
@@ -447,7 +447,7 @@ def document_text(model: ModelRow) -> str:
     root = {} if model.model is None else {"model": model.model}
     lines = [_format_tag("x_xy", root, False)]
     if model.note:
-        lines.append(INDENT + notes.format_comment(model.note))
+        lines.append(INDENT + comments.format_comment(model.note))
     lines += [INDENT + _format_tag("options", option_attributes(model)), f"{INDENT}<worldbody>"]
     lines += [INDENT * 2 + _format_tag("geom", geom_attributes(geom)) for geom in model.geoms]
     below: dict[int | None, list[int]] = {}
@@ -477,7 +477,7 @@ def link_text(
         row = links[own]
         inside = []
         if row.note:
-            inside.append(notes.format_comment(row.note))
+            inside.append(comments.format_comment(row.note))
         inside += [
             _format_tag("geom", _explicit_attributes("geom", geom_attributes(geom), defaults)) for geom in row.geoms
         ]

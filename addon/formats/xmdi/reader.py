@@ -19,7 +19,7 @@ from lxml import etree
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.report import FormatError, Report
 from ..document.cache import attach_document
-from ..text import xml_reader as xml
+from ..text import xml_reader
 from ..text.numbers import DECIMAL, number_remedy, parse_numbers
 from ..text.xml_editor import Layout
 
@@ -84,7 +84,7 @@ class MotionElement:
     @property
     def attributes(self) -> dict[str, str]:
         """Other attributes of its element."""
-        return {key: value for key, value in xml.element_attributes(self.element).items() if key != "name"}
+        return {key: value for key, value in xml_reader.element_attributes(self.element).items() if key != "name"}
 
 
 @dataclass
@@ -249,7 +249,7 @@ class Reader:
 
     def _error(self, message: str, element: Any, remedy: str) -> FormatError:
         return FormatError(
-            message, path=self.path, line=self._line_of(element), where=xml.element_path(element), remedy=remedy
+            message, path=self.path, line=self._line_of(element), where=xml_reader.element_path(element), remedy=remedy
         )
 
     def _ignore(self, code: str, message: str, element: Any) -> None:
@@ -257,14 +257,14 @@ class Reader:
         self.ignored.setdefault((code, message), []).append(element)
 
     def _warn(self, code: str, message: str, element: Any) -> None:
-        line = xml.source_line(element)
+        line = xml_reader.source_line(element)
         if line is not None and line >= MAX_LINE_NUMBER:
             self.searched += 1
             line = self._line_of(element) if self.searched <= MAX_SEARCHED else None
-        self.report.warn(code, message, line, partial(xml.element_path, element))
+        self.report.warn(code, message, line, partial(xml_reader.element_path, element))
 
     def _line_of(self, element: Any) -> int | None:
-        line = xml.source_line(element)
+        line = xml_reader.source_line(element)
         if line is None or line < MAX_LINE_NUMBER:
             return line
         return self.sound.count("\n", 0, self._layout.span(element).inner) + 1

@@ -13,8 +13,7 @@ from lxml import etree
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.report import FormatError, Report
 from ..document.cache import attach_document, attached_document
-from ..text import numbers
-from ..text import xml_reader as xml
+from ..text import numbers, xml_reader
 from ..text.numbers import format_shortest, replace_words, shortest_decimal
 from ..text.xml_editor import XmlEdits
 from ..text.xml_reader import escape_attribute
@@ -509,7 +508,7 @@ def _open_source(source: Source, report: Report) -> Document | None:
     if kept is not None:
         return kept
     try:
-        root, sound = xml.parse(source.text, source.path, Report())
+        root, sound = xml_reader.parse(source.text, source.path, Report())
         document = Reader(source.text, sound, root, source.path, Report()).document()
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")

@@ -166,7 +166,7 @@ def test_an_armature_that_is_gone_for_good_is_named_and_comes_back_with_its_moti
     capfd.readouterr()
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     said = capfd.readouterr().out
-    assert "Made anew or taken back: its armature;" in said
+    assert "Rebuilt or restored: its armature;" in said
     assert f"its motion {action.name!r}" in said
     assert the_rig().animation_data.action == action
     exported(tmp_path / "hexapod.jm")
@@ -212,7 +212,7 @@ def test_a_rebuild_names_what_it_leaves_away(blank: Any, capfd: Any) -> None:
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     said = capfd.readouterr().out
     (left,) = every - {obj.name for obj in named(*every)}
-    assert f"left away since nothing needs it: {left!r}. Deleted Parts Too" in said
+    assert f"left away since nothing needs it: {left!r}. Include Deleted Parts" in said
     assert bpy.ops.knuckle.rebuild(everything=True) == {"FINISHED"}
     assert "left away" not in capfd.readouterr().out
     assert {obj.name for obj in named(*every)} == every

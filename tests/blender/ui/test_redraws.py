@@ -91,7 +91,7 @@ def _move_joint() -> None:
         (_remove_body_by_script, "Deleted, and still held by joints: 'a body of Left Joint'"),
         (_remove_text, "The text of its file was deleted"),
         (_remove_world, "The rigid-body world was deleted"),
-        (_move_joint, "1 joint was moved: the bones still turn where they were"),
+        (_move_joint, "1 joint was moved: the bones do not match. Update the armature"),
     ],
 )
 def test_each_change_is_told_at_the_next_redraw(

@@ -57,7 +57,7 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
         ("Values given to 1 twin, 2 without a twin", "Werte an 1 Zwilling gegeben, 2 ohne Zwilling"),
         ("3 joints set like 'Knee', 1 of another kind", "3 Gelenke eingestellt wie 'Knee', 1 von anderer Art"),
         (
-            "Only 'Knee' is ticked: choose the joints that get its values",
+            "Only 'Knee' is marked: choose the joints that get its values",
             "Nur 'Knee' ist angekreuzt: die Gelenke wählen, die seine Werte bekommen",
         ),
         ("'Knee' no longer keyed at frame 12", "'Knee' in Frame 12 nicht mehr gekeyt"),

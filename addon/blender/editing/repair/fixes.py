@@ -274,11 +274,11 @@ def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     with rollback_on_error():
         done = rebuild(rig, bpy.context.scene).done
-    return f"Made anew or taken back: {'; '.join(done)}"
+    return f"Rebuilt or restored: {'; '.join(done)}"
 
 
 def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
-    return f"Made anew or taken back: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
+    return f"Rebuilt or restored: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
 
 
 def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:

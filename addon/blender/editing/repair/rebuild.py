@@ -17,7 +17,7 @@ from ....core.model import Mechanism
 from ....core.report import FormatError, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
-from ...data import copied_mechanisms as settling
+from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
 from ...data.bulk_write import run_creation
 from ...data.datablocks import newest_session_uid
@@ -81,7 +81,7 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     names |= {record_of(obj).source_id: file_name(obj) for obj in deleted_parts(rig)}
     told = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
     out.report.warn(
-        "left-away", f"Deleted, and left away since nothing needs it: {told}. Deleted Parts Too takes it back"
+        "left-away", f"Deleted, and left away since nothing needs it: {told}. Include Deleted Parts restores it"
     )
 
 
@@ -376,7 +376,7 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
     """Restore the record of the mechanism as a whole, from its document."""
     record, model = record_of(rig), settings(rig)
     record.role, record.model = "MODEL", rig
-    settling.mark_as_adopted(rig)  # not a copy: its parts were already here
+    copied_mechanisms.mark_as_adopted(rig)  # not a copy: its parts were already here
     if base is not None and not model.format:
         rig.matrix_basis = Matrix(make_plan(base, closed=False).upright.tolist())
         store_mechanism_facts(rig, model.collection, base)

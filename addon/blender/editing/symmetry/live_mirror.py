@@ -25,7 +25,7 @@ from ...data.access import armature_of, armature_settings, bone_record, record_o
 from ...data.datablocks import still_exists
 from ...data.queries import parts, rigs_in
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
-from ...events import signals as listeners
+from ...events import signals
 from ...events.signals import Connections, Handlers, connect, disconnect, signals_blocked
 from ..design_poses import rigid_matrix
 from .images import MirrorContext, write_values_image
@@ -359,7 +359,7 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
         return
     with _OwnEdit():
         write_values_image(empty, mate, require_plane(record_of(empty).model), MirrorContext.of(empty, mate))
-    for act in listeners.on_joint_change:
+    for act in signals.on_joint_change:
         act(mate)
 
 
@@ -373,7 +373,7 @@ def mirror_body_change(obj: bpy.types.Object) -> None:
         return
     with _OwnEdit():
         its.mass, its.immobile = own.mass, own.immobile
-    for act in listeners.on_body_change:
+    for act in signals.on_body_change:
         act(mate)
 
 
@@ -446,12 +446,12 @@ _HANDLERS: Handlers = (
     ("redo_post", after_undo_step),
 )
 _LISTENERS: Connections = (
-    (listeners.on_value_change, mirror_value_change),
-    (listeners.on_body_change, mirror_body_change),
-    (listeners.on_twin_change, invalidate_twins),
-    (listeners.on_rig_update, invalidate_twins),
-    (listeners.on_bones_renamed, bones_renamed),
-    (listeners.on_symmetry_change, restart_live_mirror),
+    (signals.on_value_change, mirror_value_change),
+    (signals.on_body_change, mirror_body_change),
+    (signals.on_twin_change, invalidate_twins),
+    (signals.on_rig_update, invalidate_twins),
+    (signals.on_bones_renamed, bones_renamed),
+    (signals.on_symmetry_change, restart_live_mirror),
 )
 
 

@@ -36,7 +36,7 @@ from ..actuators.joint_state import (
     multi_dof_bone_coordinates,
     unwrap_to,
 )
-from ..simulation import cached_frames as runs
+from ..simulation import cached_frames
 from ..simulation.frame_handlers import controller_at
 from ..simulation.recording import (
     Recording,
@@ -128,7 +128,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                     yield len(drives), len(frames)
         finally:
             reset_cache(scene)
-            runs.invalidate_run(scene)
+            cached_frames.invalidate_run(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
     track[0] = unwrap_to(track[0], begun, plant.turns)

@@ -25,7 +25,7 @@ from ...data.access import armature_of, record_of, settings
 from ...data.channels import settings_curves
 from ...data.queries import parts
 from ..world.rigidbody_world import first_frame, last_frame, reset_cache
-from . import session as runs
+from . import session
 from .initial_state import evaluate_frame
 
 _PLAIN_TYPES = {"FLOAT", "INT", "BOOLEAN", "ENUM", "STRING"}
@@ -268,7 +268,7 @@ def drop_outdated_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], 
         evaluate_frame(scene, first_frame(scene) + 1)  # Blender discards later frames
         invalidate_run(scene)
         for rig in rigs:
-            runs.mark_unsimulated(rig)
+            session.mark_unsimulated(rig)
 
 
 def replay_frame(scene: bpy.types.Scene, frame: int) -> bool:

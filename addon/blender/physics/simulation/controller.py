@@ -12,7 +12,7 @@ import numpy as np
 from ....core.gait.engine import Gait, feedback_angles
 from ....core.model import Array
 from ....core.report import FormatError
-from ...animation import gait as gaits
+from ...animation import gait
 from ...animation.gait import live_values
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings
@@ -125,7 +125,7 @@ class MechanismController:
     def _gait(self) -> Gait | None:
         """Return the gait to track; None where its document cannot be read, which the report then says."""
         try:
-            return gaits.current_gait(self.rig) if gaits.tracks_gait(self.rig) else None
+            return gait.current_gait(self.rig) if gait.tracks_gait(self.rig) else None
         except FormatError as error:
             lines = settings(self.rig).report
             if not any(line.code == "gait-unreadable" for line in lines):
@@ -353,9 +353,9 @@ class MechanismController:
         """Return target positions (nan: none), target velocities, and a mask of joints with a target velocity."""
         assert self.gait is not None
         frames = np.array([self.scene_frame_of(frame)])
-        controls = gaits.gait_input_values(self.gait, self.rig, frames)
+        controls = gait.gait_input_values(self.gait, self.rig, frames)
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feedback.items()}
-        phase = gaits.engine_phase(self.gait, self.rig, self.scene, frames)
+        phase = gait.engine_phase(self.gait, self.rig, self.scene, frames)
         position, velocity = self.gait.rows(phase, controls, feedback)
         count = len(self.motors)
         wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)

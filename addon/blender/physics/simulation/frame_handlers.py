@@ -26,8 +26,7 @@ from ..world.membership import (
     switch_world_on,
 )
 from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
-from . import cached_frames as progress
-from . import session as runs
+from . import cached_frames, session
 from .controller import MechanismController
 from .initial_state import AnimationPause, InitialStatePin, evaluate_frame, evaluate_previous_frame
 from .recording import rigs_with_body_keys, update_body_key_constraints
@@ -93,7 +92,7 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     if world.enabled:
         release_switched_on_world(scene)
     elif not (frame == start and switch_world_on(scene)):
-        runs.advance_to(models.of(simulated_rigs), frame, start)
+        session.advance_to(models.of(simulated_rigs), frame, start)
         return
     simulated = list(simulated_rigs(scene))
     _handle_deletions(scene)
@@ -104,14 +103,14 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     start = first_frame(scene)
     if frame > start:
         mark_simulated(scene)
-    runs.advance_to(simulated, frame, start)
+    session.advance_to(simulated, frame, start)
     rigs = _simulated_rigs[uid] = _moved_by_physics(simulated)
     if frame <= start:
         for rig in rigs:
             _pin_initial_pose(scene, rig)
         if _run_internally(scene, lambda: remove_unlisted_motors(scene, rigs)):
             _simulated_rigs[uid] = rigs
-        progress.note_rewind(scene)
+        cached_frames.note_rewind(scene)
     elif rigs and frame == start + 1 and last in (None, start):
         _start_run(scene, rigs, frame)
     elif rigs:
@@ -123,7 +122,7 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
 
     Their joint state is collected again, since at the first frame anything may have been edited.
     """
-    standing = [rig for rig in rigs if runs.controller_of(rig) is not None and runs.is_simulated_at(rig, frame)]
+    standing = [rig for rig in rigs if session.controller_of(rig) is not None and session.is_simulated_at(rig, frame)]
     begun = [_create_controller(scene, rig) for rig in rigs]
     evaluate_previous_frame(scene)  # objects created since the first frame are still at the origin
     for run in begun:
@@ -131,9 +130,9 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
             evaluate_previous_frame(scene)
     if scene.rigidbody_world is None:
         return  # a script removed it meanwhile
-    runs.advance_to(rigs, first_frame(scene), first_frame(scene))
-    runs.advance_to(rigs, frame, first_frame(scene))
-    progress.begin_cached_run(scene, rigs)
+    session.advance_to(rigs, first_frame(scene), first_frame(scene))
+    session.advance_to(rigs, frame, first_frame(scene))
+    cached_frames.begin_cached_run(scene, rigs)
     _stepped_scenes.add(scene.session_uid)
     for run in begun:
         _pins.append(run.start())
@@ -152,24 +151,24 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
 
     Mechanisms that were not simulated to this frame are shown where their bones have them.
     """
-    led = all(runs.is_simulated_at(rig, frame) for rig in rigs)
-    progress.drop_outdated_run(scene, rigs, frame, led)
-    if progress.replay_frame(scene, frame) or again:
+    led = all(session.is_simulated_at(rig, frame) for rig in rigs)
+    cached_frames.drop_outdated_run(scene, rigs, frame, led)
+    if cached_frames.replay_frame(scene, frame) or again:
         return  # a subframe of the same frame takes no step either
-    progress.invalidate_interrupted_run(scene)
-    run = progress.cached_run_of(scene)
+    cached_frames.invalidate_interrupted_run(scene)
+    run = cached_frames.cached_run_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
             _stepped_scenes.add(scene.session_uid)
         for rig in rigs:
-            going = runs.controller_of(rig)
+            going = session.controller_of(rig)
             if going is None:  # it was collected again, or its motors were deleted
                 going = MechanismController(scene, rig)
-                runs.add_controller(going)
+                session.add_controller(going)
             going.step(frame)
     elif run is None or not run.has_frames:
         for rig in rigs:
-            runs.hold_on_bones(rig)
+            session.hold_on_bones(rig)
 
 
 def _handle_deletions(scene: bpy.types.Scene) -> None:
@@ -179,7 +178,7 @@ def _handle_deletions(scene: bpy.types.Scene) -> None:
     if _world_sizes.get(scene.session_uid) == size:
         return
     if not world.point_cache.is_baked and _run_internally(scene, lambda: remove_dangling_constraints(scene)):
-        runs.drop_all_controllers(frames=False)  # controllers refer to deleted motors
+        session.drop_all_controllers(frames=False)  # controllers refer to deleted motors
     _world_sizes[scene.session_uid] = _world_size(world)
 
 
@@ -217,7 +216,7 @@ def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> Mechani
     if not is_physics_complete(scene, rig):
         add_to_report(rig, build_physics(scene, rig))
     run = MechanismController(scene, rig)
-    runs.add_controller(run)
+    session.add_controller(run)
     run.set_drive(run.drive_at(first_frame(scene)))
     reset_cache(scene)
     return run
@@ -237,7 +236,7 @@ def update_world_rest(scene: bpy.types.Scene) -> None:
 
 def controller_at(rig: bpy.types.Object, frame: int) -> MechanismController | None:
     """Return the controller that controlled a mechanism for the step to a frame, or None."""
-    run = runs.controller_of(rig)
+    run = session.controller_of(rig)
     return run if run is not None and run.commanded_frame == frame else None
 
 
@@ -258,7 +257,7 @@ def finish_frame(scene: bpy.types.Scene) -> None:
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
         for rig in _moved_by_physics(simulated_rigs(scene)):
-            run = runs.controller_of(rig)
+            run = session.controller_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
     _update_frame_notes(scene, _simulated_rigs.get(scene.session_uid, ()))
@@ -266,16 +265,16 @@ def finish_frame(scene: bpy.types.Scene) -> None:
 
 def _update_frame_notes(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Update the note on whether the poses shown are the simulation's at this frame."""
-    uid, run = scene.session_uid, progress.cached_run_of(scene)
+    uid, run = scene.session_uid, cached_frames.cached_run_of(scene)
     if not rigs or scene.rigidbody_world is None or scene.frame_current <= first_frame(scene):
-        progress.set_frame_note(scene, "")
+        cached_frames.set_frame_note(scene, "")
     elif uid in _stepped_scenes or (run is not None and run.has_frames):
-        going = [runs.controller_of(rig) for rig in rigs]
+        going = [session.controller_of(rig) for rig in rigs]
         plants = [gather_joint_state(rig) if run is None else run.plant for rig, run in zip(rigs, going, strict=True)]
         places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
-        progress.check_frame(scene, places, uid in _stepped_scenes)
+        cached_frames.check_frame(scene, places, uid in _stepped_scenes)
     else:
-        progress.note_missing_frame(scene)
+        cached_frames.note_missing_frame(scene)
 
 
 def _release_pins() -> bool:
@@ -284,7 +283,7 @@ def _release_pins() -> bool:
     Returns:
         Whether there were any.
     """
-    progress.unprotect_caches()
+    cached_frames.unprotect_caches()
     held = bool(_pins)
     while _pins:
         _pins.pop().release()
@@ -302,12 +301,12 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
 
     At frames that are not simulated they stay with their bones until a simulation begins.
     """
-    if switch_world_on(scene) and runs.is_simulated_at(rig, scene.frame_current):
+    if switch_world_on(scene) and session.is_simulated_at(rig, scene.frame_current):
         _run_internally(scene, lambda: resume_simulation(scene))
-    runs.drop_controller(rig)
+    session.drop_controller(rig)
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
-    if drive != "KEYS" and begun and not runs.is_simulated_at(rig, frame):
-        runs.hold_on_bones(rig)
+    if drive != "KEYS" and begun and not session.is_simulated_at(rig, frame):
+        session.hold_on_bones(rig)
     else:
         MechanismController(scene, rig).set_drive(drive)
     reset_cache(scene)
@@ -319,8 +318,8 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
 def forget_controllers(*_args: Any) -> None:
     """Clear the state after undo or loading a file, when its references are invalid."""
     live_solver.invalidate_loops()
-    runs.drop_all_controllers()
-    progress.interrupt_runs()
+    session.drop_all_controllers()
+    cached_frames.interrupt_runs()
     _last_frames.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
     _pins.clear()
     _world_sizes.clear()
@@ -340,14 +339,14 @@ def reset_after_undo(*_args: Any) -> None:
             or scene.frame_current <= first_frame(scene)
             or not _moved_by_physics(simulated_rigs(scene))
         ):
-            progress.set_frame_note(scene, "")
+            cached_frames.set_frame_note(scene, "")
 
 
 @persistent
 def reset_after_load(*_args: Any) -> None:
     """Reset a loaded file to the first frame of its simulation, which it does not contain."""
     _last_frames.clear()
-    progress.clear_cached_runs()
+    cached_frames.clear_cached_runs()
     clear_simulation_state()
     for scene in bpy.data.scenes:
         switch_world_off(scene)

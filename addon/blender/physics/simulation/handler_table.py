@@ -18,16 +18,14 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.queries import parts, rig_of
 from ...data.rigid_bodies import apply_masses
-from ...events import signals as listeners
+from ...events import signals
 from ...events.signals import Connections, Handlers, connect, disconnect
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
-from . import cached_frames as progress
-from . import live_input
-from . import undo_guard as undoing
+from . import cached_frames, live_input, undo_guard
 from .frame_handlers import (
     control_before_frame,
     finish_frame,
@@ -95,7 +93,7 @@ def apply_ground_edit(armature: bpy.types.Armature) -> None:
     scene = None if rig is None else simulating_scene(rig)
     if rig is not None and scene is not None:
         update_ground(scene, rig)
-        progress.invalidate_run(scene)
+        cached_frames.invalidate_run(scene)
         for each in simulated_rigs(scene):
             switch_drive(scene, each, settings(each).drive)
 
@@ -159,11 +157,11 @@ _HANDLERS: Handlers = (
     ("load_post", reset_after_load),
     ("load_post", live_solver.after_load),
     ("load_factory_startup_post", reset_after_load),
-    ("load_post", undoing.reset_undo_guard),
-    ("undo_pre", undoing.before_history_step),
-    ("redo_pre", undoing.before_history_step),
-    ("undo_post", undoing.after_history_step),
-    ("redo_post", undoing.after_history_step),
+    ("load_post", undo_guard.reset_undo_guard),
+    ("undo_pre", undo_guard.before_history_step),
+    ("redo_pre", undo_guard.before_history_step),
+    ("undo_post", undo_guard.after_history_step),
+    ("redo_post", undo_guard.after_history_step),
     ("undo_post", datablocks.rebuild_object_lists),  # before other handlers read the lists
     ("redo_post", datablocks.rebuild_object_lists),
     ("undo_post", rotation_stops.invalidate_bone_stops),
@@ -172,14 +170,14 @@ _HANDLERS: Handlers = (
     ("redo_post", reset_after_undo),
 )
 _CONNECTIONS: Connections = (
-    (listeners.on_joint_change, apply_joint_edit),
-    (listeners.on_drive_change, apply_drive),
-    (listeners.on_world_change, apply_world_edit),
-    (listeners.on_ground_change, apply_ground_edit),
-    (listeners.on_body_change, apply_body_edit),
-    (listeners.on_ticked_value, set_on_ticked_dofs),
-    (listeners.on_servo_chosen, store_chosen_servo),
-    (listeners.servo_name_providers, servo_names_by_joint),
+    (signals.on_joint_change, apply_joint_edit),
+    (signals.on_drive_change, apply_drive),
+    (signals.on_world_change, apply_world_edit),
+    (signals.on_ground_change, apply_ground_edit),
+    (signals.on_body_change, apply_body_edit),
+    (signals.on_ticked_value, set_on_ticked_dofs),
+    (signals.on_servo_chosen, store_chosen_servo),
+    (signals.servo_name_providers, servo_names_by_joint),
 )
 
 
@@ -206,8 +204,8 @@ def _disconnect_all() -> None:
     atexit.unregister(_disconnect_all)  # else Python keeps these modules after an update of the add-on
     disconnect(_HANDLERS, _CONNECTIONS)
     live_input.end_live_sessions()
-    progress.clear_status_text()
-    undoing.after_history_step()
-    undoing.reset_undo_guard()
+    cached_frames.clear_status_text()
+    undo_guard.after_history_step()
+    undo_guard.reset_undo_guard()
     forget_controllers()
     rotation_stops.invalidate_bone_stops()

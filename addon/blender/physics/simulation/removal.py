@@ -42,8 +42,7 @@ from ..bodies.inertia import is_orphan_inertia_proxy
 from ..world.anchor import is_anchor
 from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import clear_world, first_frame, rebuild_simulation, refit_world, rewind_simulation
-from . import cached_frames as progress
-from . import session as runs
+from . import cached_frames, session
 
 #: ``session_uid`` of scenes and empties, which they keep until another file is opened.
 _simulated_scenes: set[int] = set()
@@ -146,11 +145,11 @@ def _removed_constraints(vanished: Collection[int]) -> list[bpy.types.Object]:
 
 def _interrupt_run(scene: bpy.types.Scene) -> None:
     """End a simulation that was emptied; bodies follow their bones until the next one."""
-    progress.invalidate_run(scene)
+    cached_frames.invalidate_run(scene)
     for rig in simulated_rigs(scene):
-        runs.mark_unsimulated(rig)
+        session.mark_unsimulated(rig)
         if settings(rig).drive != "KEYS":
-            runs.hold_on_bones(rig)
+            session.hold_on_bones(rig)
 
 
 @contextmanager
@@ -346,8 +345,8 @@ def remove_other_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Col
     spare = [motor for motor in motors_in(scene, rig) if motor not in kept]
     if not spare:
         return
-    runs.drop_controller(rig)
-    runs.mark_unsimulated(rig)
+    session.drop_controller(rig)
+    session.mark_unsimulated(rig)
     remove_from_world(scene, [], spare)
     for rows in motor_lists(rig):
         for number in reversed(range(len(rows))):

@@ -55,9 +55,7 @@ from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anch
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
 from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion
-from . import cached_frames as progress
-from . import session as runs
-from . import undo_guard as undoing
+from . import cached_frames, session, undo_guard
 from .removal import (
     ensure_ground,
     grounds_in,
@@ -135,8 +133,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
     if elsewhere:
         raise ValueError(elsewhere)
     others = [other for other in simulated_rigs(scene) if other != rig]
-    runs.drop_controller(rig)
-    undoing.expect_physics()
+    session.drop_controller(rig)
+    undo_guard.expect_physics()
     if scene.rigidbody_world is None and not is_new:
         renew_constraints()
     with memoized_reads():
@@ -190,8 +188,8 @@ def _set_up_bodies(
     kinematic = settings(rig).drive == "KEYS"
     fresh, held = NewObjectDefaults(), world.collection.objects
     if any(obj not in linked for obj in bodies):
-        runs.mark_unsimulated(rig)
-        progress.invalidate_run(scene)
+        session.mark_unsimulated(rig)
+        cached_frames.invalidate_run(scene)
     for obj in bodies:
         is_new = False
         if obj in linked:
@@ -342,8 +340,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     if world is None:
         return
     remove_dangling_constraints(scene)
-    runs.drop_controller(rig)
-    runs.mark_unsimulated(rig)
+    session.drop_controller(rig)
+    session.mark_unsimulated(rig)
     heir = next((other for other in simulated_rigs(scene) if other != rig), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
@@ -370,7 +368,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     refit_world(scene, others)
     for other in others:
         if settings(other).drive != "KEYS":
-            runs.hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
+            session.hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
     settings(rig).before.property_unset("why")
     settings(rig).property_unset("contact_friction")
-    progress.invalidate_run(scene)
+    cached_frames.invalidate_run(scene)

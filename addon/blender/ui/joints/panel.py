@@ -139,7 +139,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         chain = chain_bones(empty)
         for dof in joint.dofs:
             if dof.kind in {"ball", "free"}:
-                layout.label(text=told(f"Turns freely ({dof.kind})"))
+                layout.label(text=told(f"Rotates freely ({dof.kind})"))
                 for number, part in enumerate(block_parts(joint, dof)):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue

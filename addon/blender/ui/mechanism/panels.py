@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, PointerProperty
 
 from .... import formats
-from ...data import change_counter as ticks
+from ...data import change_counter
 from ...data.access import record_of, settings
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
@@ -85,7 +85,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         if shared:
             draw_paragraph(context, layout, shared, "ERROR")
             return
-        seen = ticks.cached_until_change(_model_status, rig)
+        seen = change_counter.cached_until_change(_model_status, rig)
         draw_missing(context, layout, seen.lacks)
         model = settings(rig)
         property_layout(layout)
@@ -132,7 +132,7 @@ def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, m
     if moved:
         box = layout.box()
         told = count_with_noun(moved, "joint was moved", "joints were moved")
-        draw_paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        draw_paragraph(context, box, f"{told}: the bones do not match. Update the armature", "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
