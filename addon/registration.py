@@ -11,7 +11,7 @@ import bpy
 from .blender import locale
 from .blender.animation import renamed_bones
 from .blender.data import change_counter, copied_mechanisms
-from .blender.data.properties import model
+from .blender.data.properties import model as properties
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
 from .blender.events import file_events
@@ -39,9 +39,9 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     atexit.register(unregister)
     from .blender import ui  # 0.2 s that unregistered use does not need
 
-    model.register()
+    properties.register()
     change_counter.register()
-    copied_mechanisms.register()  # before handlers that read names: they would take Blender's ".001" names for the user's
+    copied_mechanisms.register()  # before handlers that take a new name for the user's
     migration.register()  # before any handler reads a mechanism
     renamed_bones.register()  # before handlers that cache data by bone name
     file_events.register_cache_reset()
@@ -74,5 +74,5 @@ def unregister() -> None:
     migration.unregister()
     copied_mechanisms.unregister()
     change_counter.unregister()
-    model.unregister()
+    properties.unregister()
     _state["on"] = False

@@ -56,8 +56,10 @@ def _encoding_and_fold(text: bpy.types.Text) -> tuple[str, str]:
 
 
 def _has_long_line(text: str) -> bool:
-    """Return whether a line is longer than ``_MAX_LINE_LENGTH``; searches in jumps, each to the last line end in
-    reach."""
+    """Return whether a line is longer than ``_MAX_LINE_LENGTH``.
+
+    Searches in jumps, each to the last line end in reach.
+    """
     at = 0
     while len(text) - at > _MAX_LINE_LENGTH:
         at = text.rfind("\n", at, at + _MAX_LINE_LENGTH + 1) + 1

@@ -222,9 +222,9 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         column = layout.column(align=True)
         column.operator("knuckle.duplicate_limb", icon="DUPLICATE")
         column.operator("knuckle.delete_parts", icon="X")
-        row = layout.row(align=True)
-        row.operator("knuckle.split_model", icon="UNLINKED")
-        row.operator("knuckle.merge_models", icon="LINKED")
+        column = layout.column(align=True)
+        column.operator("knuckle.split_model", icon="UNLINKED")
+        column.operator("knuckle.merge_models", icon="LINKED")
 
 
 CLASSES = (

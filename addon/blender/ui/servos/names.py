@@ -156,7 +156,7 @@ class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.remove_servo_name", text="", icon="REMOVE")
         row = layout.row(align=True)
         row.operator("knuckle.list_left_over", text="List Unmatched")
-        row.operator("knuckle.key_left_over")
+        row.operator("knuckle.key_left_over", text="Key Matched")
 
 
 CLASSES = (
