@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -117,8 +118,9 @@ def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
             )
         elif any(end is not None and end not in bodies for end in ends) or ends == (None, None):
             yield Finding(
-                "joint-lost", "error", f"Joint {joint.name!r}: a body is missing, so it has no effect. Delete it", "joint", (joint.id,),
-                "Delete the joint",
+                "joint-lost", "error", f"Joint {joint.name!r}: a body is missing, so it has no effect. Delete it",
+                "joint", (joint.id,),
+                "Delete joint",
             )  # fmt: skip
 
 
@@ -152,7 +154,7 @@ def _single_dofs(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
 
 
 def _format_value(value: float, dof: Dof) -> str:
-    return f"{value:.3g} m" if dof.kind == "translation" else f"{np.degrees(value):.3g}°"
+    return f"{value:.3g} m" if dof.kind == "translation" else f"{math.degrees(value):.3g}°"
 
 
 def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
@@ -168,7 +170,9 @@ def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
             )  # fmt: skip
         elif (low is not None and dof.position < low - 1e-6) or (high is not None and dof.position > high + 1e-6):
             yield Finding(
-                "start-beyond-stop", "warning", f"Joint {joint.name!r}: initial value {_format_value(dof.position, dof)} is outside its stops", "joint", (joint.id,),
+                "start-beyond-stop", "warning",
+                f"Joint {joint.name!r}: initial value {_format_value(dof.position, dof)} is outside its stops",
+                "joint", (joint.id,),
                 "Move to the stop",
             )  # fmt: skip
 

@@ -164,9 +164,9 @@ def test_the_deepest_is_named() -> None:
     still = turned_about_z(np.zeros(4))
     found = measure_accuracy(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
+    assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 m ('Foot' in 'Shin')"
     below = accuracy_rows(measure_accuracy(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
-    assert (below.worst, below.remark) == ("0.3", "'Foot' in the ground")
+    assert (below.worst, below.remark) == ("0.3 m", "'Foot' in the ground")
 
 
 def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
@@ -174,7 +174,7 @@ def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
     touch = accuracy_rows(
         measure_accuracy(run(still, overlaps=[BodyPenetration(0, GROUND_INDEX, np.array([0, 7e-6]))])), {0: "Foot"}
     )[-1]
-    assert (touch.worst, touch.remark) == ("< 0.0001", "")
+    assert (touch.worst, touch.remark) == ("< 0.0001 m", "")
 
 
 def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:

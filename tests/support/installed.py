@@ -28,7 +28,7 @@ def install(package: Path) -> str:
     )
     assert done == {"FINISHED"}
     assert addon_utils.check(NAME) == (True, True), "it is enabled"
-    return sys.modules[f"{NAME}.about"].version()  # type: ignore[no-any-return]
+    return sys.modules[f"{NAME}.installation"].package_version()  # type: ignore[no-any-return]
 
 
 def hung_in() -> list[str]:
@@ -79,7 +79,7 @@ def on() -> None:
 
 def overlaid() -> bool:
     """Whether the marks over the model are drawn."""
-    return bool(sys.modules[f"{NAME}.blender.ui.overlay"].is_on())
+    return bool(sys.modules[f"{NAME}.blender.ui.overlay"].is_overlay_drawn())
 
 
 def main(folder: Path, old: Path, new: Path) -> None:

@@ -330,7 +330,7 @@ _SILENT = with_options(duo, no_action)
 _NO_PARTS = (_NOTHING, "Select bodies or joints of the mechanism")
 _NO_JOINT = (_NOTHING, "Select a joint, its bone, or the body that it moves")
 _NO_JOINTS = (_NOTHING, "Select joints, their bones, or bodies that they move")
-_NO_MOTION = (_SILENT, "plays no motion: import one, bake its gait or choose an Action")
+_NO_MOTION = (_SILENT, "no motion. Import one, bake its gait or choose an Action")
 _NOT_OBJECT_MODE = (in_pose_mode, "Go to object mode to add a mechanism")
 _KEPT_ELSEWHERE = "writes a file and leaves the .blend as it is"
 _PREFERENCES = "changes the preferences, which are the user's and of no .blend: Blender undoes none of them"
@@ -442,7 +442,7 @@ CASES: dict[str, Case] = {
             set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0),
             keys=True,
         ),
-        (_NO_PARTS, (picked("Tool"), "None of the selected parts has a twin: Find Twins")),
+        (_NO_PARTS, (picked("Tool"), "No selected part has a twin: use Find Twins")),
     ),
     "knuckle.move_joint": Case(picked("Left Hip"), (_NO_JOINT,)),
     "knuckle.new_model": Case(blank, (_NOT_OBJECT_MODE,), model=False),
@@ -483,7 +483,7 @@ CASES: dict[str, Case] = {
     "knuckle.show_servo": Case(with_options(duo, servo="Left Hip", frame=4.0), window="motions.py: a click on a row"),
     "knuckle.split_model": Case(
         picked("Left Leg"),
-        ((duo, "Select bodies of the mechanism to split them off"), (in_pose_mode, "Go to object mode to split")),
+        ((duo, "Select the bodies to split off"), (in_pose_mode, "Go to object mode to split")),
         window="editing.py",
     ),
     "knuckle.stop_looping": Case(with_options(duo, op("knuckle.loop_motion", way="CYCLES")), (_NO_MOTION,)),

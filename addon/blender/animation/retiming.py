@@ -192,7 +192,7 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
         meant = "none of the servos" if bones is None else "none of the selected servos"
-        raise ValueError(f"Action {action.name!r} keys {meant} of {rig.name!r}")
+        raise ValueError(f"Action {action.name!r}: it has keyframes of {meant} of {rig.name!r}")
     return curves
 
 

@@ -151,7 +151,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         header.label(text="Mesh Folders")
         header.operator(KNUCKLE_OT_mesh_folder_add.bl_idname, text="", icon="ADD")
         if not self.mesh_folders:
-            layout.label(text="Meshes are read from the model's own folder only", icon="INFO")
+            layout.label(text="Meshes are read only from the folder of the model file", icon="INFO")
         for index, folder in enumerate(self.mesh_folders):
             row = layout.row(align=True)
             row.alert = bool(folder.path) and not (is_absolute(folder.path) and os.path.isdir(folder.path))

@@ -22,16 +22,20 @@ from ...events.signals import joint_changed, on_ticked_value, value_changed
 class KnuckleRestraint(bpy.types.PropertyGroup):
     """Spring, damper or friction by formula, along a joint or between two points on bodies."""
 
-    kind: StringProperty(description="spring, damper or friction")
+    kind: StringProperty(description="Kind of element: spring, damper or friction")
     joint: PointerProperty(type=bpy.types.Object, description="Joint whose degree of freedom it acts on")
     law: StringProperty(description="Knots, and a row of coefficients in descending powers for each piece, as JSON")
-    one: PointerProperty(type=bpy.types.Object, description="The body of its first place")
-    other: PointerProperty(type=bpy.types.Object, description="The body of its second place")
-    one_stays: BoolProperty(description="Its first place is in the world, and on no body that was deleted")
-    other_stays: BoolProperty(description="Its second place is")
-    at_one: FloatVectorProperty(size=16, description="Its first place as its body's object has it, or the model")
-    at_other: FloatVectorProperty(size=16, description="Its second place")
-    distance: StringProperty(description="Axis of the first place along which it is measured; empty for the distance")
+    one: PointerProperty(type=bpy.types.Object, description="Body of its first point")
+    other: PointerProperty(type=bpy.types.Object, description="Body of its second point")
+    one_stays: BoolProperty(description="Its first point is in the world, not on a deleted body")
+    other_stays: BoolProperty(description="Its second point is in the world, not on a deleted body")
+    at_one: FloatVectorProperty(
+        size=16, description="Pose of its first point, relative to its body's object or to the mechanism"
+    )
+    at_other: FloatVectorProperty(
+        size=16, description="Pose of its second point, relative to its body's object or to the mechanism"
+    )
+    distance: StringProperty(description="Axis of the first point along which it is measured; empty for the distance")
     motors: CollectionProperty(type=KnuckleMotor, description="Motors that exert its force: three for each body")
 
 
@@ -116,7 +120,9 @@ class KnuckleDof(bpy.types.PropertyGroup):
     """Degree of freedom of a joint: rad for rotations, length units for translations."""
 
     kind: StringProperty(name="Kind", description="Kind of motion: rotation, translation or several")
-    axis: FloatVectorProperty(name="Axis", description="The axis in the joint's frame", size=3, default=(0.0, 0.0, 1.0))
+    axis: FloatVectorProperty(
+        name="Axis", description="Direction of the axis, relative to the joint", size=3, default=(0.0, 0.0, 1.0)
+    )
     use_lower: BoolProperty(
         name="Lower Stop", description="Stop the joint at its lower stop (joint limit)", update=joint_changed
     )
@@ -181,7 +187,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     )
     stiffness: FloatProperty(
         name="Stiffness",
-        description="Stiffness of the joint's spring, towards its rest value (N m/rad or N/m)",
+        description="Stiffness of the joint's spring, toward its rest value (N m/rad or N/m)",
         update=joint_changed,
     )
     rest: FloatProperty(

@@ -226,7 +226,7 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     use_gravity: BoolProperty()
     fitted_substeps: IntProperty(description="Substeps that Fit to Mechanism set last")
     fitted_iterations: IntProperty()
-    fitted_rate: FloatProperty(description="Frames per second for which they were fitted")
+    fitted_rate: FloatProperty(description="Frames per second for which Fit to Mechanism set them")
     substeps: IntProperty(description="Substeps of the user's own world before the fit; 0 without one")
     iterations: IntProperty()
     why: StringProperty(description="Requirements of the mechanism on the world, with reasons")
@@ -276,7 +276,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Control Law",
         description="Rule from a servo's error to its motor command",
         items=[
-            ("AUTO", "Automatic", "Juice's law for a gait, Track for keyframes"),
+            ("AUTO", "Automatic", "Juice for a gait, Track for keyframes"),
             ("JUICE", "Juice", "Velocity in proportion to the error times the servo's Gain, as in Juice"),
             ("TRACK", "Track", "As tight as the solver allows, with the velocity of the keyframes fed forward"),
             (
@@ -390,7 +390,9 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Bake All Bodies",
         description="Write keyframes for every body besides the servos, which then play exactly as simulated",
     )
-    body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
+    body_keys: PointerProperty(
+        type=bpy.types.Object, description="Armature with a bone for the keyframes of every body"
+    )
     truth: PointerProperty(type=KnuckleAccuracy, description="Simulation accuracy of the last baked simulation")
     servo_names: CollectionProperty(
         name="Servo Names", description="Names of the mechanism's servos in motion files", type=KnuckleServoName

@@ -65,7 +65,7 @@ def require_plane(rig: bpy.types.Object) -> Plane:
     """
     plane = ensure_plane(rig)
     if plane is None:
-        raise ValueError(f"Mechanism {rig.name!r} has no mirror plane yet. Choose one: Twins > Mirror Plane")
+        raise ValueError(f"Mechanism {rig.name!r}: no mirror plane. Choose one: Twins > Mirror Plane")
     return plane
 
 

@@ -166,7 +166,9 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
     if not joint.active:
         draw_paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
-        draw_paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+        draw_paragraph(
+            context, layout, "Closes a loop: it has no bone, its value depends on the other joints", "LINKED"
+        )
     elif joint.follows and record_of(empty).source_id in rigid_loop_joints(rig):
         draw_paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
     elif joint.follows:

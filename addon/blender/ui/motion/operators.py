@@ -491,7 +491,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
         where = told("Simulation Accuracy has all of them") if bad else ""
         finer = (
-            f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
+            f"Servos were controlled {self._finer} times per frame. Played live, they track less closely"
             if self._finer > 1
             else ""
         )
