@@ -81,7 +81,7 @@ def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
         yield Finding(
             "mass-ratio", "warning",
             f"Mass ratio: {count} joints connect bodies of more than 1:{_MASS_RATIO:.0f}, joint {worst[1].name!r} "
-            f"the most (1:{format_number(worst[0])}). Make the masses more alike", "joint", (worst[1].id,),
+            f"the most (1:{format_number(worst[0])}). Make the masses more similar", "joint", (worst[1].id,),
         )  # fmt: skip
 
 

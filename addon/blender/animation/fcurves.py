@@ -159,7 +159,7 @@ def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
     apart = [np.diff(each.keyframe_times.astype(np.float32)).min() for each in keys if len(each) > 1]
     least = min(apart, default=np.inf)
     if least < MIN_KEY_SPACING:
-        raise ValueError(f"Keyframes: {max(least, 0.0):.2g} frames apart, below Blender's minimum of 0.01: {remedy}")
+        raise ValueError(f"Keyframes: distance of {max(least, 0.0):.2g} frames, below Blender's minimum of 0.01: {remedy}")
 
 
 def read_curve(curve: bpy.types.FCurve) -> CurveData:

@@ -90,7 +90,7 @@ def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
     if alike >= np.cos(0.5 * _DIRECTION_TOLERANCE):
         return ""
     if alike <= -np.cos(0.5 * _DIRECTION_TOLERANCE):
-        return f"Root motion of {bone!r}: unchanged, it makes a full turn"
+        return f"Root motion of {bone!r}: unchanged, it makes a full revolution"
     return f"Root motion of {bone!r}: unchanged, its direction differs at start and end"
 
 

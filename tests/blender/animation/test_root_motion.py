@@ -222,7 +222,7 @@ def test_a_path_that_turns_all_the_way_round_stays(rig: Any, capsys: Any, way: s
     root = keyed_path(rig, [(f, (math.cos(a / 2), 0, 0, math.sin(a / 2))) for f, a in steps], "rotation_quaternion")
     path = {place: looks(curve) for place, curve in curves_by_place(rig).items() if root.name in place[0]}
     assert bpy.ops.knuckle.loop_motion(way=way, seam="BLEND", rounds=2, blend=10) == {"FINISHED"}
-    assert "unchanged, it makes a full turn" in capsys.readouterr().out
+    assert "unchanged, it makes a full revolution" in capsys.readouterr().out
     assert {place: looks(curve) for place, curve in curves_by_place(rig).items() if place in path} == path
     assert not any(curves_by_place(rig)[place].modifiers for place in path)
 

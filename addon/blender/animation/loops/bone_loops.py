@@ -203,7 +203,7 @@ class LiveLoop:
             message = f"Closed loop: joint {joint!r} is at its {side} stop, the input joints are held"
             code = _HELD_CODE
         elif found.held:
-            message = "Closed loop: it cannot close beyond this pose, the input joints are held"
+            message = "Closed loop: it cannot close past this pose, the input joints are held"
             code = _HELD_CODE
         elif found.opening > 2.0 * CLOSURE_TOLERANCE:
             message = (

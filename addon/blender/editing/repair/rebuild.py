@@ -82,7 +82,7 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     told = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
     out.report.warn(
         "left-away",
-        f"Deleted parts: not restored, nothing needs them: {told}. Turn on Include Deleted Parts to restore them",
+        f"Deleted parts: not restored, nothing needs them: {told}. Enable Include Deleted Parts to restore them",
     )
 
 

@@ -112,7 +112,7 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
         report.warn(
             "mass-ratio",
             f"Mass ratio: {len(off)} joints connect bodies of more than 1:{_MASS_RATIO}, the worst "
-            f"1:{format_number(ratio)}. Joint separation grows with it. Make the masses more alike",
+            f"1:{format_number(ratio)}. This increases joint separation. Make the masses more similar",
             where=empty.name,
         )
 
