@@ -83,7 +83,7 @@ def register() -> None:
             module.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
-        description="Active joint; click a row to select its joint",
+        description="The joint that is shown; click one to select it",
         get=selection.active_joint_row,
         set=selection.select_joint_row,
         options={"SKIP_SAVE"},

@@ -335,9 +335,9 @@ _FIELD_LABELS = {
     "lower": "lower stop",
     "upper": "upper stop",
     "max_force": "maximum force",
-    "file_sign": "sign in the file",
+    "file_sign": "sense of counting",
     "erp": "ERP",
     "cfm": "CFM",
     "time_step": "time step",
-    "com": "center of mass",
+    "com": "centre of mass",
 }

@@ -91,7 +91,7 @@ class KNUCKLE_OT_render_film(_VideoOperator):
         left = resumable_frames(self.filepath)
         if not left:
             return super().stopped_message()
-        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to continue"
+        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to go on"
 
 
 class KNUCKLE_OT_preview_film(_VideoOperator):
