@@ -363,7 +363,7 @@ def test_wrong_usage_of_many_is_exit_2(line: list[str], capsys: Any) -> None:
 def test_every_verb_has_examples_and_can_be_quiet(verb: str, capsys: Any) -> None:
     assert run(verb, "--help") == 0
     said = capsys.readouterr().out
-    assert f"\n  knuckle {verb} " in said
+    assert f"\n  python -m addon {verb} " in said
     assert "--quiet" in said
 
 
