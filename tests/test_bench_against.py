@@ -68,9 +68,9 @@ def slow_tree(tmp_path: Path) -> Path:
         (tree / name).symlink_to(ROOT / name)
     with (tree / "addon/formats/__init__.py").open("a", encoding="utf-8") as source:
         source.write(
-            "\n_encoded = encoded\n\n\ndef encoded(*words, **more):\n    import time\n"
+            "\n_encode = encode_model\n\n\ndef encode_model(*words, **more):\n    import time\n"
             "    start = time.process_time()\n    while time.process_time() < start + 0.1:\n        pass\n"
-            "    return _encoded(*words, **more)\n"
+            "    return _encode(*words, **more)\n"
         )
     return tree
 

@@ -86,6 +86,7 @@ def cells() -> list[str | None]:
 def endings(monkeypatch: pytest.MonkeyPatch, cells: list[str | None]) -> list[tuple[str, tuple[str, ...]]]:
     """Stands in for pytest in every Blender: 4.5 fails, 5.2 cannot be set up. Gives what ran with which words."""
     ran: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.delenv("KNUCKLE_MATRIX", raising=False)
 
     def blender_python(series: str) -> Path:
         if series == "5.2":

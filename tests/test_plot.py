@@ -129,8 +129,8 @@ def test_a_motion_of_one_key_or_of_none() -> None:
 
 def test_nothing_is_written_into_the_users_settings(tmp_path: Path) -> None:
     code = (
-        "from addon.plot import motion_picture; from addon.core.model import *; import numpy as np\n"
-        "motion_picture(Motion('m', [Trajectory('a', np.arange(3.0), np.arange(3.0))]), {})\n"
+        "from addon.plot import plot_motion; from addon.core.model import *; import numpy as np\n"
+        "plot_motion(Motion('m', [Trajectory('a', np.arange(3.0), np.arange(3.0))]), {})\n"
         "import sys; assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     home, temporary = tmp_path / "home", tmp_path / "temporary"
