@@ -86,8 +86,8 @@ def summarize_rows(rows: Iterable[CheckRow]) -> str:
     states = [row.state for row in rows]
     errors, warnings = states.count("error"), states.count("warning")
     if not errors and not warnings:
-        return "Everything works"
-    return f"Wrong: {errors}, to be looked at: {warnings}"
+        return "Self-check passed"
+    return f"Self-check: {errors} errors, {warnings} warnings"
 
 
 def rows_as_text(rows: Iterable[CheckRow]) -> str:
@@ -183,11 +183,11 @@ def wheel_versions(wheels: Sequence[str]) -> dict[str, str]:
 def _dependency_row(need: Dependency, promised: str | None, extensions: str | None, own: Sequence[str]) -> CheckRow:
     trouble = _try_import(need.module)
     if trouble is not None:
-        lost = f"; without it there are no {need.purpose}" if need.purpose else ""
+        lost = f". Not available without it: {need.purpose}" if need.purpose else ""
         return CheckRow(
             need.distribution,
             "error",
-            f"cannot be imported: {trouble}{lost}",
+            f"cannot be imported ({trouble}){lost}",
             repair_advice(_PIP_ADVICE.format(need.distribution)),
         )
     place = _module_location(need.module)
@@ -198,8 +198,8 @@ def _dependency_row(need: Dependency, promised: str | None, extensions: str | No
         return CheckRow(need.distribution, "ok", text)
     if version == promised:
         return CheckRow(need.distribution, "note", text)
-    remedy = "Should something fail that needs it, disable the other add-on that brings this module, and restart"
-    return CheckRow(need.distribution, "warning", f"{text}; we bring {promised}", remedy)
+    remedy = "If a feature that needs it fails, disable the other add-on that contains this module, and restart Blender"
+    return CheckRow(need.distribution, "warning", f"{text}; Knuckle contains {promised}", remedy)
 
 
 def _try_import(module: str) -> str | None:
@@ -239,13 +239,13 @@ def _module_owner(place: str, extensions: str | None, own: Sequence[str]) -> tup
     if extensions and at.is_relative_to(Path(extensions).resolve()):
         inside = at.relative_to(Path(extensions).resolve()).parts
         if inside[0] == ".local":
-            return "a wheel of Blender's extensions", False
-        return f"a copy within the extension {'.'.join(inside[:2])}", True
+            return "from Blender's extensions", False
+        return f"from the extension {'.'.join(inside[:2])}", True
     if "addons" in at.parts and "site-packages" not in at.parts:
-        return f"a copy within the add-on {at.parts[at.parts.index('addons') + 1]}", True
+        return f"from the add-on {at.parts[at.parts.index('addons') + 1]}", True
     if any(at.is_relative_to(Path(folder).resolve()) for folder in own if folder):
-        return "of this Python", False
-    return "from elsewhere", True
+        return "from this Python", False
+    return "from another folder", True
 
 
 def _normalize_name(name: str) -> str:

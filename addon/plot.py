@@ -131,7 +131,7 @@ def plot_sweep(settings: Sequence[str], table: Sequence[Mapping[str, float]], en
         FormatError: The table is empty, or matplotlib is missing.
     """
     if not table:
-        raise FormatError("there are no runs to draw")
+        raise FormatError("there are no simulations to plot")
     varied = [name for name in settings if len({row[name] for row in table}) > 1]
     fixed = [
         f"{name} {table[0][name]:g}" for name in settings if name not in varied and table[0][name] == table[0][name]
@@ -220,7 +220,7 @@ def plot_motion(motion: Motion, servos: Mapping[str, Servo], ending: str = ".png
     """
     curves = [_servo_curve(each, servos.get(each.name)) for each in motion.trajectories if len(each.times)]
     if not curves:
-        raise FormatError(f"motion {motion.name!r} has no keys to draw")
+        raise FormatError(f"motion {motion.name!r} has no keyframes to plot")
     return render_figure(
         motion.name,
         lambda: _plot_shared_axes(curves) if len(curves) <= MAX_SHARED_CURVES else _plot_small_multiples(curves),
@@ -374,7 +374,7 @@ def _stop_legend_handles(curves: Sequence[ServoCurve]) -> list[Any]:
 
 def _stop_legend_labels(curves: Sequence[ServoCurve]) -> list[str]:
     stops = any(stop is not None for curve in curves for stop in (curve.lower, curve.upper))
-    return ["stop"] * stops + ["beyond its stops"] * any(curve.beyond.any() for curve in curves)
+    return ["stop"] * stops + ["outside its stops"] * any(curve.beyond.any() for curve in curves)
 
 
 def _add_legend(axes: Any, marks: Sequence[Any], words: Sequence[str]) -> None:

@@ -173,7 +173,7 @@ def test_info_and_convert_do_without_blender_and_the_others_say_that_they_cannot
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "[0, 0, 1]"
-    assert "this needs Blender" in done.stderr
+    assert "this command needs Blender" in done.stderr
     assert (tmp_path / "again.jm").read_text(encoding="utf-8") == WALKER
     assert not (tmp_path / "a.blend").exists()
 
@@ -224,7 +224,7 @@ def test_a_model_that_lies_on_its_side_is_turned_upright(tmp_path: Path, capsys:
     <body name="b"><transformation>1 2 3 0 0 0</transformation></body></skeleton></world></skel>"""
     (tmp_path / "a.skel").write_text(skel)
     assert run("convert", tmp_path / "a.skel", tmp_path / "lying.jm") == 0
-    assert "Juice's gravity is along -Z: of (0 -9.81 0) only 0 is written" in capsys.readouterr().out
+    assert "Gravity (0 -9.81 0): only 0 along Z is written" in capsys.readouterr().out
     assert run("convert", tmp_path / "a.skel", tmp_path / "standing.jm", "--upright") == 0
     assert "gravity" not in capsys.readouterr().out
     made = formats.load(tmp_path / "standing.jm")
@@ -266,7 +266,7 @@ def test_meshes_are_read_from_the_folders_that_are_named(tmp_path: Path, capsys:
     target = tmp_path / "out.json"
     assert run("convert", model, target, "--meshes", tmp_path / "model", "--meshes", tmp_path / "library") == 0
     assert formats.load(target).bodies[0].inertia.diagonal() == pytest.approx(moments)
-    assert "as DART 6.20 does" in capsys.readouterr().out
+    assert "as in DART 6.20" in capsys.readouterr().out
     assert run("convert", model, target) == 0
     assert "--meshes" in capsys.readouterr().out
     assert run("convert", model, target, "--meshes", tmp_path / "nowhere") == 2
@@ -316,7 +316,7 @@ def test_import_makes_a_blend_of_several_models_with_a_motion_on_the_first(
     blend = tmp_path / "two.blend"
     assert run("import", walker, other, "--blend", blend, "--motion", wave) == 0
     said = capsys.readouterr().out
-    assert "warning: Servo 'Tail' moves nothing here" in said
+    assert "warning: Servo 'Tail' has no effect" in said
     assert f"{blend}: {blend.stat().st_size} bytes" in said
     scene = opened(blend)
     second, first = armatures()
@@ -374,7 +374,7 @@ def test_a_motion_is_tracked_under_physics(blank: Any, walker: Path, wave: Path,
     frames, positions = servos(out)["Left Hip"]
     wanted = np.interp(frames, [0, 10, 25], [0, 0.5, -0.25])
     assert np.abs(np.array(positions) - wanted).mean() < 0.04
-    assert "Servo 'Tail' moves nothing here" in capsys.readouterr().out
+    assert "Servo 'Tail' has no effect" in capsys.readouterr().out
 
 
 def test_an_input_that_the_model_does_not_listen_to_is_reported(
@@ -382,7 +382,7 @@ def test_an_input_that_the_model_does_not_listen_to_is_reported(
 ) -> None:
     out = tmp_path / "walk.xmdi"
     assert run("simulate", walker, "--input", "Joystick2 Z = 0.5", "--seconds", 0.1, "--out", out) == 0
-    assert "does not listen to 'joystick 2 z': it listens to joystick 1 y" in capsys.readouterr().out
+    assert "'joystick 2 z' has no effect: the gait does not read it; it reads joystick 1 y" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [[], ["--all-bodies"]], ids=["servos", "all bodies"])
@@ -516,7 +516,7 @@ def test_render_with_a_stage_words_and_pictures_beside_it(
     assert out.read_bytes()[:4] == b"\x1aE\xdf\xa3" and len(shades(poster)) == 160 * 90 and sheet.is_file()
     frames = list((tmp_path / "walk_frames").glob("*.png"))
     assert film(walker, "--drive", "keys", "--seconds", 0.1, "--out", out, *words, *extras, "--resume") == 0
-    assert f"{len(frames)} of {len(frames)} frames were there already" in capsys.readouterr().out
+    assert f"Frames: {len(frames)} of {len(frames)} were rendered before" in capsys.readouterr().out
 
 
 def test_the_words_of_render_are_those_of_the_films() -> None:
@@ -749,7 +749,7 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(
     monkeypatch.setattr(output, "import_module", lambda _name: pytest.fail("work was begun"))
     words = [str(walker) if word == "MODEL" else word.replace("nowhere", str(tmp_path / "nowhere")) for word in words]
     assert main(words) == 1
-    assert "there is no folder" in capsys.readouterr().err
+    assert "the folder '" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -772,11 +772,11 @@ def test_a_name_that_ends_as_a_folders_is_none_of_a_file(
     made = tmp_path / "made"
     words = [str(walker) if word == "MODEL" else word.replace("made", str(made)) for word in words]
     assert main(words) == 1
-    assert "this names a folder, not a file. Give a file name." in capsys.readouterr().err
+    assert "this is a folder, not a file. Enter a file name." in capsys.readouterr().err
     assert not made.exists()
     made.mkdir()
     assert main(words) == 1
-    assert "a folder, not a file. Give a file name." in capsys.readouterr().err
+    assert "a folder, not a file. Enter a file name." in capsys.readouterr().err
     assert not list(made.iterdir())
 
 

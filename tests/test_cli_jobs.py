@@ -253,7 +253,7 @@ def test_collect_sorts_by_settings_and_leaves_blank_what_is_not_known(tmp_path: 
 def test_collect_refuses_what_is_no_run(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "a.json").write_text('{"settings": {"gain": "much"}, "figures": {}}', encoding="utf-8")
     assert run("collect", tmp_path / "a.json", "--out", tmp_path / "t.csv") == 1
-    assert "a.json: these are not the figures of a run" in capsys.readouterr().err
+    assert "a.json: the file has no figures of a simulation" in capsys.readouterr().err
     assert not (tmp_path / "t.csv").exists()
 
 

@@ -89,7 +89,7 @@ def test_a_format_without_a_place_for_the_path_is_told_of(walk: Path, tmp_path: 
         ("convert", walk, tmp_path / f"run.{ending}"),
     ):
         told = knuckle(*words)
-        assert f"holds no root motion: 'Chassis' goes up to {far.max():.3g} m (" in told, told
+        assert f"has none: 'Chassis' moves up to {far.max():.3g} m (" in told, told
         assert "root:" not in (tmp_path / f"run.{ending}").read_text(encoding="utf-8")
     names = {each.partition(" [")[0] for each in found if not each.startswith(("time", "root:"))}
     if ending == "xmdi":
@@ -137,12 +137,12 @@ def test_animate_takes_a_root_of_another_name_as_the_import_does(
     renamed, out = tmp_path / "renamed.csv", tmp_path / "fitted.csv"
     renamed.write_text(walk.read_text(encoding="utf-8").replace("root:Chassis/", f"root:{name}/"), encoding="utf-8")
     told = knuckle("animate", HEXAPOD, "--motion", renamed, "--out", out)
-    assert f"Root motion of {name!r} was taken for that of 'Chassis'" in told
+    assert f"Root motion of {name!r} was matched with 'Chassis'" in told
     found, before = columns(out), columns(walk)
     assert list(found) == list(before)
     assert all(np.array_equal(found[column], before[column]) for column in found)
     told = knuckle("import", HEXAPOD, "--motion", renamed, "--blend", tmp_path / "walk.blend")
-    assert f"Root motion of {name!r} was taken for that of 'Chassis'" in told
+    assert f"Root motion of {name!r} was matched with 'Chassis'" in told
     knuckle("animate", HEXAPOD, "--motion", renamed, "--step", 100, "--out", tmp_path / "coarse.blend")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "coarse.blend"))
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
@@ -158,7 +158,7 @@ def test_animate_tells_of_a_root_that_the_model_does_not_have(walk: Path, tmp_pa
     (tmp_path / "two.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = knuckle("animate", HEXAPOD, "--motion", tmp_path / "two.csv", "--out", tmp_path / "fitted.csv")
     for name in ("One", "Two"):
-        assert f"Root motion of {name!r} moves nothing: no root has this name" in told
+        assert f"Root motion of {name!r} has no effect: no root body has this name" in told
     assert {"root:One/x [m]", "root:Two/x [m]"} <= set(columns(tmp_path / "fitted.csv")), "it is kept"
 
 

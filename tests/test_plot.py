@@ -56,7 +56,7 @@ def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> 
     assert "walk" in found
     assert "time (s)" in found
     assert "stop" in found
-    assert "beyond its stops" not in found
+    assert "outside its stops" not in found
     assert ("position (m)" in found or any("  (m)" in each for each in found)) == (count > 2)
 
 
@@ -123,7 +123,7 @@ def test_a_long_name_leaves_room_for_its_curve() -> None:
 def test_a_motion_of_one_key_or_of_none() -> None:
     one = Motion("pose", [Trajectory("a", np.array([1.0]), np.array([0.5])), Trajectory("b", np.empty(0), np.empty(0))])
     assert share_of(image(plot.plot_motion(one, {})), canvas.LINE_COLORS[0]) > 0
-    with pytest.raises(FormatError, match="motion 'rest' has no keys to draw"):
+    with pytest.raises(FormatError, match="motion 'rest' has no keyframes to plot"):
         plot.plot_motion(Motion("rest", []), {})
 
 

@@ -216,7 +216,7 @@ def init_gpu() -> None:
         try:
             gpu.shader.from_builtin("FLAT_COLOR")
         except SystemError as error:
-            raise ValueError(f"Nothing can be drawn here: {error}") from error
+            raise ValueError(f"Graphics: drawing is not possible: {error}") from error
 
 
 def _render_pixel() -> None:

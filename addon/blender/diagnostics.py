@@ -35,14 +35,14 @@ from .rendering.temporary_studio import stdout_silenced
 from .scene.read.mechanism import extract
 from .scene.temporary_scene import operator_context, scratch_scene
 
-_OFFICIAL_BUILD_ADVICE = "Use a Blender from blender.org: distributions build some without it"
+_OFFICIAL_BUILD_ADVICE = "Install Blender from blender.org: some distributions omit this part"
 #: Optional parts of Blender: the build option, the part, the state and the effect where it is missing.
 _BUILD_OPTIONS = (
-    ("bullet", "Physics engine", "error", "no drive but Keys works"),
-    ("codec_ffmpeg", "Video encoder", "warning", "videos can be written as pictures only"),
-    ("io_wavefront_obj", "OBJ reader", "warning", "bodies of .obj files become boxes"),
-    ("io_stl", "STL reader", "warning", "bodies of .stl files become boxes"),
-    ("io_ply", "PLY reader", "warning", "bodies of .ply files become boxes"),
+    ("bullet", "Physics engine", "error", "only the drive Keyframes works"),
+    ("codec_ffmpeg", "Video encoder", "warning", "videos can only be written as images"),
+    ("io_wavefront_obj", "OBJ reader", "warning", "bodies with .obj meshes are shown as boxes"),
+    ("io_stl", "STL reader", "warning", "bodies with .stl meshes are shown as boxes"),
+    ("io_ply", "PLY reader", "warning", "bodies with .ply meshes are shown as boxes"),
 )
 
 
@@ -63,9 +63,11 @@ def machine_rows() -> list[CheckRow]:
     """Check Blender's build options, drawing, and writable folders."""
     rows = [_build_option_row(*row) for row in _BUILD_OPTIONS]
     rows.append(
-        _attempt_row("Graphics", _test_gpu, "warning", "Overlays cannot be drawn into pictures; update the driver")
+        _attempt_row(
+            "Graphics", _test_gpu, "warning", "Overlays cannot be drawn into images. Update the graphics driver"
+        )
     )
-    free = "Make room, or let yourself write there; Preferences > File Paths > Temporary Files names another folder"
+    free = "Free disk space, or choose another folder: Preferences > File Paths > Temporary Files"
     rows.append(_attempt_row("Temporary files", lambda: _test_writing(tempfile.gettempdir()), "error", free))
     rows.append(_attempt_row("Blender's session", lambda: _test_writing(bpy.app.tempdir), "error", free))
     return rows
@@ -74,9 +76,9 @@ def machine_rows() -> list[CheckRow]:
 def _build_option_row(option: str, part: str, state: str, lost: str) -> CheckRow:
     has = getattr(bpy.app.build_options, option, None)
     if has is None:
-        return CheckRow(part, "note", "this Blender does not say whether it has it")
+        return CheckRow(part, "note", "unknown in this Blender")
     return (
-        CheckRow(part, "ok", "is there")
+        CheckRow(part, "ok", "is available")
         if has
         else CheckRow(part, state, f"is missing: {lost}", _OFFICIAL_BUILD_ADVICE)
     )
@@ -108,7 +110,7 @@ def _test_gpu() -> str:
     finally:
         picture.free()
     if pixel[0][0] != [1.0, 0.0, 1.0, 1.0]:
-        raise ValueError(f"A picture came back in the wrong colour: {pixel[0][0]}")
+        raise ValueError(f"Image read back with the wrong color: {pixel[0][0]}")
     return f"{gpu.platform.backend_type_get()}, {gpu.platform.renderer_get()}"
 
 
@@ -125,10 +127,10 @@ def _test_writing(folder: str) -> str:
             file.seek(0)
             was_kept = file.read() == b"knuckle"
     except OSError as error:
-        raise OSError(f"{folder} cannot be written: {error.strerror or error}") from error
+        raise OSError(f"{folder} is not writable: {error.strerror or error}") from error
     if not was_kept:
-        raise OSError(f"What was written into {folder} is not there")
-    return f"{folder} can be written"
+        raise OSError(f"{folder}: a written file cannot be read back")
+    return f"{folder} is writable"
 
 
 SMOKE_SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
@@ -149,15 +151,13 @@ def smoke_rows() -> list[CheckRow]:
 
 def _smoke_row(name: str) -> CheckRow:
     path, start = sample_path(name), time.perf_counter()
-    part = f"Test run of {path.name}"
+    part = f"Test of {path.name}"
     if not path.is_file():
-        return CheckRow(part, "error", f"{path} is missing", repair_advice("Check out the folder sample_models again"))
+        return CheckRow(part, "error", f"{path} is missing", repair_advice("Restore the folder sample_models"))
     try:
         told = smoke_test_sample(path)
     except Exception as error:  # any failure belongs in the report
-        return CheckRow(
-            part, "error", f"{type(error).__name__}: {error}", "Copy the report and send it to the developers"
-        )
+        return CheckRow(part, "error", f"{type(error).__name__}: {error}", "Copy the report and open an issue")
     return CheckRow(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
 
 
@@ -184,13 +184,13 @@ def _run_all_steps(scene: bpy.types.Scene, path: Path) -> str:
     mechanism = formats.load(path)
     physics = bool(bpy.app.build_options.bullet)
     collection = build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, mesh_folders=()))
-    done = ["read", *_key_and_read(scene, collection)]
+    done = ["imported", *_key_and_read(scene, collection)]
     if physics:
         done.append(_simulate_sample(scene, collection))
     settings(require_rig(collection)).drive = "KEYS"
     if formats.dumps(extract(collection))[0].encode() != path.read_bytes():
-        raise SmokeError("the file that would be written is not the one that was read")
-    return ", ".join([*done, "written to the byte"])
+        raise SmokeError("export differs from the imported file")
+    return ", ".join([*done, "exported identically"])
 
 
 def _key_and_read(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
@@ -207,8 +207,8 @@ def _key_and_read(scene: bpy.types.Scene, collection: bpy.types.Collection) -> l
     apply(Motion("Knuckle check", [Trajectory(servo, times, wanted)]), collection, scene)
     found = _joint_value(scene, collection, single[0])
     if np.abs(found - wanted).max() > KEY_TOLERANCE * max(1.0, np.abs(wanted).max()):
-        raise SmokeError(f"servo {servo!r} was keyed to {wanted[-1]:.6g} and is at {found[-1]:.6g}")
-    return ["keyed"]
+        raise SmokeError(f"servo {servo!r}: keyframe {wanted[-1]:.6g}, sampled {found[-1]:.6g}")
+    return ["keyframed"]
 
 
 def _joint_value(scene: bpy.types.Scene, collection: bpy.types.Collection, joint: str) -> Array:
@@ -224,9 +224,11 @@ def _simulate_sample(scene: bpy.types.Scene, collection: bpy.types.Collection) -
     places = recording.poses[:, :-1, :3, 3]
     size = max(float(np.ptp(places[0], axis=0).max()), 1e-3)
     if not np.abs(recording.poses[-1] - recording.poses[0]).max() > 0.0:
-        raise SmokeError("physics moves nothing")
+        raise SmokeError("simulation: no body moves")
     if recording.max_joint_separation() > MAX_SEPARATION * size:
-        raise SmokeError(f"joints come apart by {recording.max_joint_separation():.3g} under physics")
+        raise SmokeError(
+            f"joint separation {recording.max_joint_separation():.3g} m, above {MAX_SEPARATION:.0%} of the size"
+        )
     return f"{SMOKE_FRAMES} frames simulated"
 
 

@@ -90,7 +90,7 @@ def _keep_trailing_separator(path: Path, argv: Sequence[str]) -> str:
 
 def _build_parser(program: str = PYTHON_PROGRAM) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=program, description="Mechanisms in Blender: look at them, simulate them, film them, convert them."
+        prog=program, description="Mechanisms in Blender: inspect, simulate, render and convert them."
     )
     parser.add_argument("--version", action="version", version=f"Knuckle {package_version()}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")

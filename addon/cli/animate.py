@@ -109,7 +109,7 @@ def select_motions(motions: Sequence[Motion], only: str | None, path: Path) -> l
     found = [motion for motion in motions if only is None or motion.name == only]
     if not found:
         raise FormatError(
-            f"there is no motion {only!r}", path=str(path),
+            f"motion {only!r} does not exist", path=str(path),
             remedy=f"It holds {', '.join(repr(motion.name) for motion in motions)}.",
         )  # fmt: skip
     return found
@@ -124,12 +124,12 @@ def _check_extensions(job: AnimateJob, to_blend: bool) -> None:
     known = motion_extensions()
     if job.out is not None and not to_blend and job.put is None and job.out.suffix.lower() not in known:
         raise FormatError(
-            f"{job.out.suffix or 'no ending'} is not what animate writes", path=str(job.out),
+            f"animate cannot write {job.out.suffix or 'a file without an extension'}", path=str(job.out),
             remedy=f"Name the output {', '.join(known)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
     if job.picture is not None and job.picture.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
-            f"{job.picture.suffix or 'no ending'} is not what a plot is written as", path=str(job.picture),
+            f"a plot cannot be written as {job.picture.suffix or 'a file without an extension'}", path=str(job.picture),
             remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
         )  # fmt: skip
 
@@ -138,7 +138,7 @@ def _load_job_motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> 
     if job.motion is None:
         report_inputs(find_gait(mechanism), job.inputs, report)
         motion = sample_gait(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
-        report.info("gait", f"The gait moves {len(motion.trajectories)} servos for {motion.duration:g} s")
+        report.info("gait", f"Gait: {len(motion.trajectories)} servos, {motion.duration:g} s")
         return [motion]
     read, found = formats.read_motions(job.motion)
     report.extend(found)
@@ -164,17 +164,19 @@ def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: Animate
     twice = next((servo for servo in given if given.count(servo) > 1), None)
     if twice is not None:
         raise FormatError(
-            f"--map gives servo {twice!r} to several of the file's", path=str(job.motion), remedy="Give it to one."
+            f"--map assigns servo {twice!r} to several servos of the file",
+            path=str(job.motion),
+            remedy="Assign it to one.",
         )
     for name, servo in job.fitting.mapping.items():
         if name not in there:
             raise FormatError(
-                f"--map speaks of servo {name!r}, which is not in the file", path=str(job.motion),
+                f"--map: servo {name!r} is not in the file", path=str(job.motion),
                 remedy=f"It has {_quoted_list(there)}.",
             )  # fmt: skip
         if servo and servo not in known:
             raise FormatError(
-                f"--map gives {name!r} to servo {servo!r}, which the model does not have", path=str(job.model),
+                f"--map assigns {name!r} to servo {servo!r}, which is not in the model", path=str(job.model),
                 remedy=f"It has {_quoted_list(known)}.",
             )  # fmt: skip
 
@@ -184,8 +186,8 @@ def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
     keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions) if step else 0.0
     if keys > _MAX_KEYS:
         raise FormatError(
-            f"a key every {1000 * step:g} ms would make {keys:.3g} of them", path=str(job.motion),
-            remedy="Choose a longer --step, or leave it out to have the file's own keys.",
+            f"--step {1000 * step:g} ms would create {keys:.3g} keyframes", path=str(job.motion),
+            remedy="Choose a longer --step, or omit it to keep the keyframes of the file.",
         )  # fmt: skip
 
 
@@ -197,7 +199,7 @@ def _quoted_list(names: Iterable[str], most: int = 12) -> str:
 def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
     if len(motions) > 1:
         raise FormatError(
-            f"a plot shows one motion, and here are {len(motions)}", path=str(job.motion),
+            f"a plot shows one motion, not {len(motions)}", path=str(job.motion),
             remedy=f"Choose one with --only: {', '.join(repr(motion.name) for motion in motions)}.",
         )  # fmt: skip
     motion = motions[0]
@@ -220,43 +222,43 @@ def add_animate(verbs: Subparsers) -> None:
         verbs,
         "animate",
         _animate,
-        "write a model's gait, or a motion fitted to it, as a motion file, a .blend or a plot",
+        "write the gait of a model, or a motion fitted to it, as a motion file, a .blend or a plot",
         'animate walker.jm --gait --input "joystick 1 y=-1" --seconds 10 --out walk.xmdi',
         "animate walker.jm --motion walk.motion --stops clamp --step 20 --out walk.csv --plot walk.png",
         "animate walker.jm --gait --out - | head -3",
     )
     parser.add_argument("model", type=Path, metavar="MODEL")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--motion", type=Path, metavar="M", help="a motion file: its servos are found by their names")
-    what.add_argument("--gait", action="store_true", help="the model's own gait")
+    what.add_argument("--motion", type=Path, metavar="M", help="motion file; its servos are matched by name")
+    what.add_argument("--gait", action="store_true", help="use the gait of the model")
     add_input_option(parser)
-    parser.add_argument(
-        "--seconds", type=parse_seconds, metavar="S", help="how long a gait goes on (default: 10, as of an import)"
-    )
+    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="duration of the gait in s (default: 10)")
     parser.add_argument(
         "--out",
         type=Path,
         metavar="OUT",
         help=", ".join([*motion_extensions(), ".blend", "or - for CSV on standard output"]),
     )
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="draw the servos over time: .png, .svg or .pdf")
-    parser.add_argument("--servo", action="append", default=[], metavar="NAME", help="draw this one (repeatable)")
-    parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="plot the servos over time: .png, .svg or .pdf")
+    parser.add_argument(
+        "--servo", action="append", default=[], metavar="NAME", help="plot only this servo (repeatable)"
+    )
+    parser.add_argument("--only", metavar="NAME", help="use only this motion of a file with several (default: all)")
     parser.add_argument(
         "--map", type=parse_pair, action="append", default=[], metavar="FILE=SERVO",
-        help="the file's servo FILE moves the model's SERVO; nothing behind the = leaves it out (repeatable)",
+        help="assign servo FILE of the file to SERVO of the model; omit SERVO to ignore it (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--degrees", action="store_true", help="the file's angles are in degrees, not radians")
-    parser.add_argument("--millimetres", action="store_true", help="its lengths are in millimetres, not metres")
+    parser.add_argument("--degrees", action="store_true", help="angles of the file are in degrees, not radians")
+    parser.add_argument("--millimetres", action="store_true", help="lengths of the file are in millimeters, not meters")
     parser.add_argument(
         "--stops", choices=("keep", "clamp", "refuse"),
-        help="keys beyond a servo's stops: keep them (default), put them on the stop, or write nothing",
+        help="keyframes outside the stops of a servo: keep (default), clamp, or write nothing",
     )  # fmt: skip
     parser.add_argument(
         "--step",
         type=parse_milliseconds,
         metavar="MS",
-        help="a key every MS milliseconds (default: the file's; gaits: 32)",
+        help="time between keyframes in ms (default: as in the file; gaits: 32)",
     )
     add_json_option(parser)
     add_mesh_option(parser)
@@ -290,18 +292,18 @@ def _animate(args: argparse.Namespace) -> int:
 
 def add_import(verbs: Subparsers) -> None:
     """Add the verb ``import``."""
-    load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend",
+    load = add_verb(verbs, "import", _import, "create a .blend from models", "import walker.jm --blend walker.blend",
                     "import models/ --blend all.blend")  # fmt: skip
-    load.add_argument("files", type=Path, nargs="+", metavar="FILE", help="models: files, patterns or folders")
-    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend", help="the file to make")
-    load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
+    load.add_argument("files", type=Path, nargs="+", metavar="FILE", help="model files, patterns or folders")
+    load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend", help="file to write")
+    load.add_argument("--motion", type=Path, metavar="M", help="apply this motion to the first model")
     add_json_option(load)
     add_mesh_option(load)
 
 
 def _import(args: argparse.Namespace) -> int:
     if args.blend.suffix.lower() != ".blend":
-        raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
+        raise FormatError("import writes .blend files", path=str(args.blend), remedy="Use the extension .blend.")
     jobs = load_blender_tasks()
     files = [each.path for each in expand_inputs(args.files, model_extensions())]
     report = Report()
@@ -313,11 +315,17 @@ def _import(args: argparse.Namespace) -> int:
 
 def add_demo(verbs: Subparsers) -> None:
     """Add the verb ``demo``."""
-    demo = add_verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
+    demo = add_verb(
+        verbs,
+        "demo",
+        _demo,
+        "run all steps with a model: import, motion, simulation, video and export",
+        "demo walker.jm --out out",
+    )
     demo.add_argument("model", type=Path, metavar="FILE")
     add_simulation_options(demo)
-    demo.add_argument("--seconds", type=parse_seconds, default=8.0, metavar="S", help="length (default: 8)")
-    demo.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for all that is made")
+    demo.add_argument("--seconds", type=parse_seconds, default=8.0, metavar="S", help="duration in s (default: 8)")
+    demo.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for all output")
 
 
 def _demo(args: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ def add_verb(verbs: Subparsers, name: str, run: Command, text: str, *examples: s
         epilog=f"{'Examples' if len(examples) > 1 else 'Example'}:{shown}",
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but what was asked for, and errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only requested output and errors")
     parser.set_defaults(run=run, wrong=parser.error)
     return parser
 
@@ -39,15 +39,17 @@ def add_batch_options(parser: argparse.ArgumentParser, what: str, endings: Seque
     group = parser.add_argument_group("many files at once")
     group.add_argument(
         "--out-dir", type=Path, metavar="DIR",
-        help=f"write {what} of every file into this folder, which is made if need be; names, patterns and folders may "
-        "be given then, a bad file does not stop the others, a table tells of all, and 1 is returned if any failed",
+        help=f"write {what} of each file to this folder, which is created if missing; FILE can be names, patterns and "
+        "folders; a failed file does not stop the others; prints a table and returns 1 if a file failed",
     )  # fmt: skip
     if endings is not None:
         group.add_argument(
-            "--to", choices=[each[1:] for each in endings], help=f"of --out-dir (default: {endings[0][1:]})"
+            "--to",
+            choices=[each[1:] for each in endings],
+            help=f"output format with --out-dir (default: {endings[0][1:]})",
         )
     group.add_argument(
-        "--parallel", type=parse_count, default=1, metavar="N", help="so many at a time, in processes (default: 1)"
+        "--parallel", type=parse_count, default=1, metavar="N", help="number of parallel processes (default: 1)"
     )
 
 
@@ -75,7 +77,7 @@ def parse_factor(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
     return value
 
 
@@ -87,15 +89,14 @@ def add_mesh_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="look for the model's meshes in this folder too, and below it (may be given several times); "
-        "without it they are read from the model's own folder only",
+        help="also search meshes in this folder and its subfolders (repeatable; default: only the folder of the model)",
     )
 
 
 def add_simulation_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of verbs that play a model: ``--meshes``, ``--motion`` and ``--input``."""
     add_mesh_option(parser)
-    parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
+    parser.add_argument("--motion", type=Path, metavar="M", help="use this motion instead of the gait of the model")
     add_input_option(parser)
 
 
@@ -107,7 +108,7 @@ def add_input_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help='hold a control of the model, such as "joystick 1 y=-1" (may be given several times)',
+        help='value of an input of the gait, such as "joystick 1 y=-1" (repeatable)',
     )
 
 
@@ -121,7 +122,7 @@ def _parse_input(text: str) -> tuple[str, float]:
 def _parse_folder(text: str) -> str:
     folder = Path(text).absolute()
     if not folder.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
     return str(folder)
 
 
@@ -144,7 +145,7 @@ def parse_positive(text: str, unit: str, most: float) -> float:
     if not value > 0.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit} above 0")
     if value > most:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {most:g} {unit}")
+        raise argparse.ArgumentTypeError(f"{text!r} is above the maximum of {most:g} {unit}")
     return value
 
 

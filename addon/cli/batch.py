@@ -87,7 +87,7 @@ def _matching_files(word: Path, endings: frozenset[str], without: Path | None) -
     matches = [Path(match) for match in sorted(glob.glob(str(word), recursive=True))]
     files = [InputFile(match) for match in matches if match.is_file()]
     if not files:
-        raise FormatError("no file is called so", path=str(word), remedy="Check the pattern.")
+        raise FormatError("no file matches", path=str(word), remedy="Check the pattern.")
     return files
 
 
@@ -104,7 +104,7 @@ def _files_in_folder(folder: Path, endings: frozenset[str], without: Path | None
             InputFile(path, Path(place).relative_to(folder), False) for path in paths if path.suffix.lower() in endings
         ]
     if not out:
-        raise FormatError("there is nothing in this folder that could be read", path=str(folder))
+        raise FormatError("the folder has no supported file", path=str(folder))
     return out
 
 
@@ -146,7 +146,7 @@ def _check_overwrites(inputs: Sequence[Path], out: Sequence[Path]) -> None:
     for path in out:
         status = _file_status(path)
         if _path_key(path) in names or (status is not None and (status.st_dev, status.st_ino) in there):
-            raise FormatError("this would be written over an input", path=str(path), remedy="Give another --out-dir.")
+            raise FormatError("the output would overwrite an input", path=str(path), remedy="Choose another --out-dir.")
 
 
 def _file_status(path: Path) -> os.stat_result | None:
@@ -257,7 +257,7 @@ def _rows_of_future(future: Future[list[BatchRow]], work: BatchWork, task: Batch
         with _process_pool(1) as pool:
             return pool.submit(run_task_silently, work, task).result()
     except BrokenProcessPool:
-        return [BatchRow(task.file, task.out, "failed", f"{task.file}: the process that worked on it died")]
+        return [BatchRow(task.file, task.out, "failed", f"{task.file}: its process ended unexpectedly")]
 
 
 #: Initialization of a worker process. Inside Blender the package has a name that only Blender can import.

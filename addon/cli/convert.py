@@ -35,27 +35,25 @@ def known_formats() -> list[str]:
 def add_convert(verbs: Subparsers) -> None:
     """Add the verb ``convert``."""
     parser = add_verb(
-        verbs, "convert", _convert, "write models or motions as other files",
+        verbs, "convert", _convert, "convert models or motions to other formats",
         "convert old.jpm new.jm", "convert lamp.skel - --to x_xy | less",
         "convert models/*.skel --to shift --out-dir converted", "convert models/ --to all --out-dir all --parallel 2",
     )  # fmt: skip
     parser.usage = "%(prog)s [options] IN OUT\n       %(prog)s [options] --out-dir DIR FILE…"
     parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE",
-        help="the file and what it is to be written as, - for standard output; with --out-dir files, patterns, folders",
+        help="input and output, - for standard output; with --out-dir files, patterns, folders",
     )  # fmt: skip
-    parser.add_argument(
-        "--upright", action="store_true", help="turn models as a whole so that their gravity is along -Z"
-    )
+    parser.add_argument("--upright", action="store_true", help="rotate models as a whole so that gravity is along -Z")
     parser.add_argument(
         "--to", metavar="FORMAT", type=_parse_formats, default=(),
-        help=f"{', '.join(known_formats())} (default: by OUT's ending, or the file's own); with --out-dir "
-        "several, with commas between, or all",
+        help=f"{', '.join(known_formats())} (default: from the extension of OUT, or the input's); with --out-dir "
+        "several, separated by commas, or all",
     )  # fmt: skip
-    parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
+    parser.add_argument("--only", metavar="NAME", help="use only this motion of a file with several (default: all)")
     parser.add_argument(
         "--copy-meshes", action="store_true",
-        help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
+        help="copy the mesh files of the model, with materials and textures, to the folder of OUT",
     )  # fmt: skip
     add_json_option(parser)
     add_mesh_option(parser)
@@ -64,7 +62,7 @@ def add_convert(verbs: Subparsers) -> None:
         "--pick",
         type=parse_index_range,
         metavar="FIRST+COUNT",
-        help="of all files that --out-dir has, these: for farms",
+        help="only these of the files with --out-dir (for farms)",
     )
 
 
@@ -72,7 +70,7 @@ def _parse_formats(text: str) -> tuple[str, ...]:
     names = tuple(known_formats()) if text == "all" else tuple(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in known_formats():
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known_formats())}, all")
+            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(known_formats())}, all")
     return names
 
 
@@ -111,9 +109,9 @@ def convert_file(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
 
 def _convert_motion(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
     if how.upright:
-        raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(source))
+        raise FormatError("--upright is for models, and this is servo motion", path=str(source))
     if how.copy_meshes:
-        raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(source))
+        raise FormatError("--copy-meshes is for models, and this is servo motion", path=str(source))
     motions, report = formats.read_motions(source)
     motions = select_motions(motions, how.only, source)
     if target == STDOUT:
@@ -126,7 +124,7 @@ def _convert_motion(source: Path, target: Path, how: ConvertOptions) -> VerbResu
 
 def _convert_model(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
     if how.only is not None:
-        raise FormatError("this is a model, of which --only has nothing to choose", path=str(source))
+        raise FormatError("--only is for motions, and this is a model", path=str(source))
     mechanism = formats.load(source)
     report = Report(list(mechanism.report.entries))
     if how.upright:

@@ -38,7 +38,7 @@ _SEVERITIES = ("error", "warning", "info")
 def add_info(verbs: Subparsers) -> None:
     """Add the verb ``info``."""
     info = add_verb(
-        verbs, "info", _info, "tell what a file holds", "info walker.jm", "info walker.jm --json > walker.json",
+        verbs, "info", _info, "show the contents of a file", "info walker.jm", "info walker.jm --json > walker.json",
         "info models/",
     )  # fmt: skip
     info.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files, patterns or folders")
@@ -85,11 +85,11 @@ def add_check(verbs: Subparsers) -> None:
     """Add the verb ``check``."""
     parser = add_verb(
         verbs, "check", _check,
-        "look for what is wrong in models and motions: 1 where there is an error, or a file cannot be read",
+        "check models and motions for problems; returns 1 if there is an error or a file cannot be read",
         "check walker.jm", "check models/ --json", "check 'models/**/*.skel' --parallel 4",
     )  # fmt: skip
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="files, patterns or folders")
-    parser.add_argument("--parallel", type=parse_count, default=1, metavar="N", help="so many at a time, in processes")
+    parser.add_argument("--parallel", type=parse_count, default=1, metavar="N", help="number of parallel processes")
     add_json_option(parser)
     add_mesh_option(parser)
 
@@ -166,7 +166,7 @@ def _find_jumps(motion: Motion) -> Iterable[Finding]:
     for each in check_motion(motion, {}):
         if each.jump:
             what = "Root motion" if each.name in roots else "Servo"
-            told = f"{what} {each.name!r} of {motion.name!r} jumps by {each.jump:.3g} at {each.jump_at:.3g} s"
+            told = f"{what} {each.name!r} of motion {motion.name!r}: jump of {each.jump:.3g} at {each.jump_at:.3g} s"
             yield Finding("jump", "info", told, "model")
 
 
@@ -191,8 +191,8 @@ def add_self_check(verbs: Subparsers) -> None:
     """Add the verb ``self-check``."""
     parser = add_verb(
         verbs, "self-check", _self_check,
-        "tell versions, modules, what Blender was built with and where it may write, and run one model of each format "
-        "the whole way: 1 where something is broken",
+        "check versions, modules, Blender's build options and writable folders, and test one model of each format; "
+        "returns 1 if a check failed",
         "self-check", "self-check > report.txt",
     )  # fmt: skip
     add_json_option(parser, "print one JSON object")
@@ -211,7 +211,7 @@ def _self_check(args: argparse.Namespace) -> int:
 def _check_rows() -> list[CheckRow]:
     if find_spec("bpy") is not None:
         return list(load_blender_tasks().run_self_check())
-    without = "is not here: info, check and convert work, and animate but for .blend files"
+    without = "not available: only info, check, convert, and animate without .blend files"
     return [
         CheckRow("Knuckle", "ok", package_version()),
         CheckRow("Python", "ok", platform.python_version()),

@@ -138,34 +138,37 @@ _MODELS_FOLDER = "models"
 def add_job(verbs: Subparsers) -> None:
     """Add the verb ``job``."""
     job = add_verb(
-        verbs, "job", _job, "write a film, a conversion or a sweep as a job for a farm (Open Job Description)",
+        verbs, "job", _job, "write a video, a conversion or a sweep as a farm job (Open Job Description)",
         "job walker.jm --motion walk.xmdi --seconds 10 --chunk 50 --out film",
         'job walker.jm --sweep "joystick 1 y=-1..1:3" --sweep gain=0.5,1,2 --seconds 8 --out sweep',
         "job models/ --convert skel,shift --chunk 20 --out converted",
     )  # fmt: skip
     job.usage = "%(prog)s [options] MODEL --out DIR\n       %(prog)s --convert FORMATS FILE… --out DIR"
-    job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the model; with --convert any files")
+    job.add_argument("files", type=Path, nargs="+", metavar="FILE", help="model; with --convert any files")
     what = job.add_mutually_exclusive_group()
     what.add_argument(
         "--convert", metavar="FORMATS", help=f"convert files: all, or some of {', '.join(known_formats())}"
     )
     what.add_argument(
         "--sweep", type=parse_sweep_axis, action="append", default=[], metavar="NAME=VALUES",
-        help='simulate at every point of a grid: a control, gain or friction, and values ("gain=0.5,1,2", or FROM..TO:'
-        'COUNT, "friction=0.2..1:5"); may be given several times',
+        help='simulate each point of a grid: an input, gain or friction with its values ("gain=0.5,1,2", or FROM..TO:'
+        'COUNT, "friction=0.2..1:5"; repeatable)',
     )  # fmt: skip
     add_simulation_options(job)
-    job.add_argument("--drive", choices=("keys", "servo", "limp"), help="as render and simulate have it")
-    job.add_argument("--seconds", type=parse_seconds, metavar="S", help="length (default: 8)")
+    job.add_argument("--drive", choices=("keys", "servo", "limp"), help="as in render and simulate")
+    job.add_argument("--seconds", type=parse_seconds, metavar="S", help="duration in s (default: 8)")
     add_video_arguments(job)
-    job.add_argument("--frames", type=parse_frame_count, metavar="N", help="of a film (default: as many as it has)")
     job.add_argument(
-        "--chunk", type=parse_count, metavar="N", help="frames or files of a task (default: 30, or 10 files)"
+        "--frames", type=parse_frame_count, metavar="N", help="number of frames of the video (default: all)"
     )
     job.add_argument(
-        "--runner", choices=("python", "blender"), help="what the job calls Knuckle with (default: as you do now)",
+        "--chunk", type=parse_count, metavar="N", help="frames or files per task (default: 30 frames or 10 files)"
+    )
+    job.add_argument(
+        "--runner", choices=("python", "blender"),
+        help="program that runs Knuckle in the job (default: the present one)",
     )  # fmt: skip
-    job.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder for the job and its files")
+    job.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the job and its files")
     add_json_option(job)
 
 
@@ -184,7 +187,7 @@ def parse_sweep_axis(text: str) -> tuple[str, list[float]]:
             raise ValueError("a number below 0")
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not such as gain=0.5,1,2 or friction=0.2..1:5: {error}"
+            f"{text!r}: {error}. Write it like gain=0.5,1,2 or friction=0.2..1:5"
         ) from error
     return name, numbers
 
@@ -219,7 +222,7 @@ def parse_frame_count(text: str) -> int:
 
 def _job(args: argparse.Namespace) -> int:
     if args.out.exists() and not args.out.is_dir():
-        raise FormatError("this is no folder", path=str(args.out), remedy="Name a folder.")
+        raise FormatError("this is not a folder", path=str(args.out), remedy="Choose a folder.")
     as_now = "blender" if (__package__ or "").startswith("bl_ext.") else "python"
     by_blender = (args.runner or as_now) == "blender"
     runner = blender_runner() if by_blender else python_runner(_package_folder())
@@ -310,10 +313,10 @@ def _render_job(args: argparse.Namespace, runner: JobRunner) -> VerbResult:
         jobs = load_blender_tasks()
         frames = jobs.count_video_frames(model, render_job(jobs, args))
     parameters += [
-        int_parameter("Frames", frames, "How many frames the film has"),
-        int_parameter("ChunkSize", args.chunk or 30, "How many frames a task renders"),
-        path_parameter("Out", "out", "Where the stage, the pictures and the film go", out=True),
-        {"name": "Film", "type": "STRING", "default": f"{model.stem}.mp4", "description": "What the film is called"},
+        int_parameter("Frames", frames, "Number of frames of the video"),
+        int_parameter("ChunkSize", args.chunk or 30, "Frames per task"),
+        path_parameter("Out", "out", "Folder for the stage, the images and the video", out=True),
+        {"name": "Film", "type": "STRING", "default": f"{model.stem}.mp4", "description": "File name of the video"},
     ]
     stage, pictures = "{{Param.Out}}/stage.blend", "{{Param.Out}}/frames"
     some = "{{Task.Param.First}}+{{Param.ChunkSize}}"
@@ -356,8 +359,13 @@ def _sweep_job(args: argparse.Namespace, runner: JobRunner) -> VerbResult:
         args.wrong(f"{points} points are too many: {_MAX_SWEEP_POINTS} at most")
     row = "-".join(["{{Param.Out}}/rows/run", *("{{Task.Param." + name + "}}" for name in names)]) + ".json"
     parameters += [
-        {"name": "Seconds", "type": "FLOAT", "default": args.seconds or 8.0, "description": "How long each run is"},
-        path_parameter("Out", "out", "Where the figures, the table and the plot go", out=True),
+        {
+            "name": "Seconds",
+            "type": "FLOAT",
+            "default": args.seconds or 8.0,
+            "description": "Duration of each simulation in s",
+        },
+        path_parameter("Out", "out", "Folder for the figures, the table and the plot", out=True),
     ]
     table = ["--out", "{{Param.Out}}/sweep.csv", "--plot", "{{Param.Out}}/sweep.png"]
     steps = [
@@ -391,10 +399,10 @@ def _convert_job(args: argparse.Namespace, runner: JobRunner) -> VerbResult:
         _copy_file(each.path, copy)
     parameters = [
         path_parameter("In", _MODELS_FOLDER, "The files"),
-        path_parameter("Out", "out", "Where what is made of them goes", out=True),
-        int_parameter("Files", len(inputs), "How many files there are"),
-        int_parameter("ChunkSize", args.chunk or 10, "How many files a task converts"),
-        {"name": "To", "type": "STRING", "default": args.convert, "description": "The formats, with commas between"},
+        path_parameter("Out", "out", "Folder for the converted files", out=True),
+        int_parameter("Files", len(inputs), "Number of files"),
+        int_parameter("ChunkSize", args.chunk or 10, "Files per task"),
+        {"name": "To", "type": "STRING", "default": args.convert, "description": "Formats, separated by commas"},
     ]
     some = "{{Task.Param.First}}+{{Param.ChunkSize}}"
     words = ["convert", "{{Param.In}}", "--to", "{{Param.To}}", "--out-dir", "{{Param.Out}}", "--pick", some]

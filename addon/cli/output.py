@@ -156,7 +156,8 @@ def load_blender_tasks() -> ModuleType:
         import_module("bpy")
     except ImportError:
         raise FormatError(
-            "this needs Blender", remedy="Install it as a Python module (pip install bpy), or use `blender --command`."
+            "this command needs Blender",
+            remedy="Install it as a Python module (pip install bpy), or use `blender --command`.",
         ) from None
     # imported here: they need Blender and take a second
     from ..blender import tasks

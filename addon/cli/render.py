@@ -47,7 +47,7 @@ def add_render(verbs: Subparsers) -> None:
         verbs,
         "render",
         _render,
-        "film a model or a .blend",
+        "render a video of a model or a .blend",
         'render walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.mp4',
         "render walker.jm --camera side --stage scientific --burn time,name --out walk.webp",
         "render models/*.jm --seconds 5 --to mp4 --out-dir films",
@@ -59,41 +59,41 @@ def add_render(verbs: Subparsers) -> None:
         "--drive", choices=("keys", "servo", "limp"), help="default: servo for a gait, keys for a motion"
     )
     add_simulation_options(render)
-    render.add_argument("--seconds", type=parse_seconds, metavar="S", help="length (default: 8, or the .blend's range)")
     render.add_argument(
-        "--out", type=Path, metavar="OUT", help="a .mp4, .webm, .webp or .gif or, for one picture, a .png"
+        "--seconds", type=parse_seconds, metavar="S", help="duration in s (default: 8, or the range of the .blend)"
     )
+    render.add_argument("--out", type=Path, metavar="OUT", help="video (.mp4, .webm, .webp, .gif) or one image (.png)")
     add_video_arguments(render)
-    render.add_argument("--resume", action="store_true", help="go on with the frames that an interrupted run left")
-    render.add_argument("--keep-frames", action="store_true", help="leave the frames in a folder beside OUT")
-    render.add_argument("--sheet", type=Path, metavar="FILE.png", help="an overview of the frames too")
-    render.add_argument("--poster", type=Path, metavar="FILE.png", help="a fine picture of the middle too")
+    render.add_argument("--resume", action="store_true", help="continue an interrupted rendering")
+    render.add_argument("--keep-frames", action="store_true", help="keep the frames in a folder next to OUT")
+    render.add_argument("--sheet", type=Path, metavar="FILE.png", help="also write a contact sheet of the frames")
+    render.add_argument("--poster", type=Path, metavar="FILE.png", help="also write a poster: one image of the middle")
     add_json_option(render)
     add_batch_options(render, "the film", VIDEO_EXTENSIONS)
-    parts = render.add_argument_group("in parts, on one machine or many")
+    parts = render.add_argument_group("in parts, on one or several machines")
     parts.add_argument(
-        "--prepare", type=Path, metavar="STAGE.blend", help="do all but the rendering: write a .blend for --frames"
+        "--prepare", type=Path, metavar="STAGE.blend", help="write a .blend for --frames, without rendering"
     )
     parts.add_argument(
         "--frames", type=parse_index_range, metavar="FIRST..LAST",
-        help="of a stage that --prepare wrote, render these frames (or FIRST+COUNT) into the folder --out; the first "
-        "is 1, and what lies behind the last is left out",
+        help="render these frames (or FIRST+COUNT) of a stage written by --prepare to the folder --out; the first "
+        "is 1, frames after the last are ignored",
     )  # fmt: skip
 
 
 def add_video_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the look of a video, which ``read_video_options`` reads."""
-    parser.add_argument("--stage", choices=STAGE_CHOICES, default="studio", help="where it is filmed (default: studio)")
+    parser.add_argument("--stage", choices=STAGE_CHOICES, default="studio", help="surroundings (default: studio)")
     parser.add_argument(
         "--camera", choices=CAMERA_CHOICES, default="follow",
-        help="follow (default) goes along with the model, fixed stands, turntable goes once round it; the others go "
-        "along only with what goes far",
+        help="follow (default) moves with the model, fixed does not move, turntable circles it once; the others move "
+        "only with models that travel far",
     )  # fmt: skip
     parser.add_argument(
         "--engine", type=str.lower, choices=ENGINE_CHOICES, default="workbench", help="default: workbench"
     )
     parser.add_argument(
-        "--samples", type=_parse_integer, metavar="N", help="of each pixel (default: what suits the engine)"
+        "--samples", type=_parse_integer, metavar="N", help="samples per pixel (default: depends on the engine)"
     )
     parser.add_argument(
         "--preset", choices=tuple(SIZE_PRESETS), default="small",
@@ -104,16 +104,18 @@ def add_video_arguments(parser: argparse.ArgumentParser) -> None:
         "--size", type=parse_size, metavar="WxH", help="pixels, such as 1280x720, instead of the preset's"
     )
     parser.add_argument("--fps", type=_parse_frame_rate, metavar="N", help="frames per second, instead of the preset's")
-    parser.add_argument("--title", default="", metavar="TEXT", help="write this over the film")
+    parser.add_argument("--title", default="", metavar="TEXT", help="text over the video")
     parser.add_argument(
         "--burn",
         type=_parse_burn_in,
         default=(),
         metavar="WHAT,…",
-        help=f"write or draw over it: {', '.join(BURN_IN_FIELDS)}",
+        help=f"overlays, separated by commas: {', '.join(BURN_IN_FIELDS)}",
     )
     parser.add_argument(
-        "--side-by-side", action="store_true", help="the model on its keys at the left, under physics at the right"
+        "--side-by-side",
+        action="store_true",
+        help="show the model with keyframes at the left and with physics at the right",
     )
 
 
@@ -153,7 +155,7 @@ def _parse_burn_in(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(",") if word.strip())
     wrong = [word for word in words if word not in BURN_IN_FIELDS]
     if wrong or not words:
-        raise argparse.ArgumentTypeError(f"{(wrong or [text])[0]!r} is none of {', '.join(BURN_IN_FIELDS)}")
+        raise argparse.ArgumentTypeError(f"{(wrong or [text])[0]!r} is not one of {', '.join(BURN_IN_FIELDS)}")
     return words
 
 
@@ -203,14 +205,14 @@ def _render_video(args: argparse.Namespace) -> VerbResult:
     ending = args.out.suffix.lower()
     if ending not in VIDEO_EXTENSIONS:
         raise FormatError(
-            f"{args.out.suffix or 'no ending'} is not what render writes", path=str(args.out),
+            f"render cannot write {args.out.suffix or 'a file without an extension'}", path=str(args.out),
             remedy="Name the output .mp4, .webm, .webp or .gif for a video or .png for one picture.",
         )  # fmt: skip
     extras = {"sheet": args.sheet, "poster": args.poster}
     for option, path in extras.items():
         if path is not None and (ending == ".png" or path.suffix.lower() != ".png"):
             raise FormatError(
-                f"--{option} is a .png that is made beside a video", path=str(path),
+                f"--{option} is a .png next to a video", path=str(path),
                 remedy="Name it .png, and the output .mp4, .webm, .webp or .gif.",
             )  # fmt: skip
     film = {name: str(path) for name, path in extras.items() if path is not None}
@@ -221,7 +223,7 @@ def _render_video(args: argparse.Namespace) -> VerbResult:
     except KeyboardInterrupt:
         left = jobs.resumable_frames(str(args.out))
         if left:
-            print(f"{left} frames are kept: the same command with --resume goes on with them", file=sys.stderr)
+            print(f"{left} frames are kept. Repeat the command with --resume to continue", file=sys.stderr)
         raise
     return VerbResult([args.out, *(path for path in extras.values() if path is not None)], report)
 
@@ -235,7 +237,7 @@ def render_job(jobs: ModuleType, args: argparse.Namespace, film: Mapping[str, An
 
 def _prepare_render(args: argparse.Namespace) -> VerbResult:
     if args.prepare.suffix.lower() != ".blend":
-        raise FormatError("a stage is a .blend", path=str(args.prepare), remedy="Give it that ending.")
+        raise FormatError("a stage is a .blend", path=str(args.prepare), remedy="Use the extension .blend.")
     jobs = load_blender_tasks()
     report, facts = jobs.prepare_video(args.model, args.prepare, render_job(jobs, args))
     return VerbResult([args.prepare], report, f"{quantity_text(facts['frames'], 'frame')}, ", facts)
@@ -250,20 +252,20 @@ def _render_chunk(args: argparse.Namespace) -> VerbResult:
 def add_encode(verbs: Subparsers) -> None:
     """Add the verb ``encode``."""
     encode = add_verb(
-        verbs, "encode", _encode, "make a video of the pictures that render --frames made",
+        verbs, "encode", _encode, "encode a video from the frames of render --frames",
         "encode frames --prepared stage.blend --out walk.mp4", "encode frames --fps 25 --out walk.mp4",
     )  # fmt: skip
     encode.add_argument("folder", type=Path, metavar="FOLDER")
     rate = encode.add_mutually_exclusive_group(required=True)
     rate.add_argument("--fps", type=_parse_frame_rate, metavar="N", help="frames per second")
-    rate.add_argument("--prepared", type=Path, metavar="STAGE.blend", help="as many as this stage has")
-    encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4, .webm, .webp or .gif")
+    rate.add_argument("--prepared", type=Path, metavar="STAGE.blend", help="use the frame rate of this stage")
+    encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="video: .mp4, .webm, .webp or .gif")
     add_json_option(encode)
 
 
 def _encode(args: argparse.Namespace) -> int:
     if not args.folder.is_dir():
-        raise FormatError("there is no such folder", path=str(args.folder), remedy="Check the name.")
+        raise FormatError("the folder does not exist", path=str(args.folder), remedy="Check the name.")
     frames = load_blender_tasks().encode_frames(args.folder, args.out, args.fps, args.prepared)
     print_verb_result(
         VerbResult([args.out], label=f"{quantity_text(frames, 'frame')}, ", facts={"frames": frames}), args.json

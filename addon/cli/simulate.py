@@ -34,7 +34,7 @@ def add_simulate(verbs: Subparsers) -> None:
     """Add the verb ``simulate``."""
     endings = [*motion_extensions(), ".blend"]
     simulate = add_verb(
-        verbs, "simulate", _simulate, "run a model under physics and write what its servos did",
+        verbs, "simulate", _simulate, "simulate a model and write the motion of its servos",
         'simulate walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.xmdi',
         'simulate walker.jm --input "joystick 1 y=-1" --gain 2 --friction 0.5 --seconds 8 --figures run.json',
         "simulate models/*.jm --seconds 5 --to blend --out-dir runs --parallel 2",
@@ -43,20 +43,20 @@ def add_simulate(verbs: Subparsers) -> None:
     simulate.add_argument("--drive", choices=("servo", "limp"), default="servo", help="servos on or off")
     simulate.add_argument(
         "--all-bodies", action="store_true",
-        help="key every body in the .blend, so that it plays where physics had it, gaps between joints and all",
+        help="keyframe every body in the .blend, including the joint separation of the simulation",
     )  # fmt: skip
     add_simulation_options(simulate)
-    simulate.add_argument("--gain", type=parse_factor, metavar="TIMES", help="multiply the gains of all servos")
+    simulate.add_argument("--gain", type=parse_factor, metavar="TIMES", help="factor for the gains of all servos")
     simulate.add_argument(
-        "--friction", type=parse_factor, metavar="MU", help="the coefficient between the ground and the bodies"
+        "--friction", type=parse_factor, metavar="MU", help="friction coefficient between ground and bodies"
     )
     simulate.add_argument(
-        "--seconds", type=parse_seconds, default=8.0, metavar="S", help="length of the run (default: 8)"
+        "--seconds", type=parse_seconds, default=8.0, metavar="S", help="duration of the simulation in s (default: 8)"
     )
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",
-        help="write how far it came, what energy that took and how closely its servos followed, for collect",
+        help="write distance, energy and tracking error as input for collect",
     )  # fmt: skip
     add_json_option(simulate)
     add_batch_options(simulate, "what is made", endings)
@@ -98,11 +98,11 @@ def _simulate_file(args: argparse.Namespace) -> VerbResult:
     endings = motion_extensions()
     if args.out is not None and args.out.suffix.lower() not in {*endings, ".blend"}:
         raise FormatError(
-            f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
+            f"simulate cannot write {args.out.suffix or 'a file without an extension'}", path=str(args.out),
             remedy=f"Name the output {', '.join(endings)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
     if args.all_bodies and (args.out is None or args.out.suffix.lower() != ".blend"):
-        raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Leave it out, or write a .blend.")
+        raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Omit it, or write a .blend.")
     jobs = load_blender_tasks()
     inputs = dict(args.input)
     job = jobs.SimulateJob(
@@ -126,7 +126,7 @@ def _simulation_settings(args: argparse.Namespace, inputs: dict[str, float]) -> 
 def add_collect(verbs: Subparsers) -> None:
     """Add the verb ``collect``."""
     collect = add_verb(
-        verbs, "collect", _collect, "make one table, and a plot, of the figures that runs of simulate wrote",
+        verbs, "collect", _collect, "combine the figures of several simulations in a table and a plot",
         "collect rows/ --out runs.csv --plot runs.png", "collect run-*.json --out -",
     )  # fmt: skip
     collect.add_argument("files", type=Path, nargs="+", metavar="FILE.json", help="files, patterns or folders")
@@ -137,10 +137,10 @@ def add_collect(verbs: Subparsers) -> None:
 
 def _collect(args: argparse.Namespace) -> int:
     if args.out != STDOUT and args.out.suffix.lower() != ".csv":
-        raise FormatError("collect writes .csv tables", path=str(args.out), remedy="Give it that ending, or -.")
+        raise FormatError("collect writes .csv tables", path=str(args.out), remedy="Use the extension .csv, or -.")
     if args.plot is not None and args.plot.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
-            f"{args.plot.suffix or 'no ending'} is not what a plot is written as", path=str(args.plot),
+            f"a plot cannot be written as {args.plot.suffix or 'a file without an extension'}", path=str(args.plot),
             remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
         )  # fmt: skip
     rows = [_load_simulation_row(each.path) for each in expand_inputs(args.files, [".json"])]
@@ -169,11 +169,11 @@ def _load_simulation_row(path: Path) -> dict[str, dict[str, float | None]]:
         row = json.loads(path.read_text(encoding="utf-8"))
         settings, figures = row["settings"], row["figures"]
         if not all(isinstance(value, (int, float)) for value in settings.values()):
-            raise ValueError("a setting is no number")
+            raise ValueError("a setting is not a number")
         return {"settings": settings, "figures": {name: figures[name] for name in FIGURE_LABELS}}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(
-            "these are not the figures of a run", path=str(path), remedy="They come from simulate --figures."
+            "the file has no figures of a simulation", path=str(path), remedy="Write them with simulate --figures."
         ) from error
 
 

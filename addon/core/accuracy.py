@@ -16,13 +16,13 @@ ACCURACY_THRESHOLDS: dict[str, float] = {
     "Joint separation": 0.05,
     "Tracking error": math.radians(5.0),
     "Tracking error (linear)": 0.05,
-    "Beyond stops": math.radians(2.0),
-    "Beyond stops (linear)": 0.02,
+    "Stop overrun": math.radians(2.0),
+    "Stop overrun (linear)": 0.02,
     "Energy gained": 0.05,
     "Penetration": 0.02,
 }
 #: Figures that are angles.
-_ANGLE_FIGURES = {"Tracking error", "Beyond stops"}
+_ANGLE_FIGURES = {"Tracking error", "Stop overrun"}
 #: Penetration below this (length units) is contact.
 MIN_PENETRATION = 0.0001
 
@@ -42,8 +42,11 @@ class AccuracyRow(NamedTuple):
     limit: str = ""
 
     def __str__(self) -> str:
-        amount = f"{self.worst} at worst, {self.mean} in the mean" if self.mean else self.worst
-        return f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
+        amount = f"{self.worst} at worst, {self.mean} on average" if self.mean else self.worst
+        told = f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
+        if self.good is None:
+            return told
+        return f"{told}. Good" if self.good else f"{told}. Needs attention: {self.limit[:1].lower()}{self.limit[1:]}"
 
 
 def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[AccuracyRow]:
@@ -125,26 +128,28 @@ def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
     ]
     many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
     values = {
-        "Beyond stops" if turns else "Beyond stops (linear)": max(
+        "Stop overrun" if turns else "Stop overrun (linear)": max(
             joint.beyond if turns else _relative_to_link(joint, joint.beyond) for joint in over if joint.turns == turns
         )
         for turns in {joint.turns for joint in over}
     }
     if not over:
-        return AccuracyRow("Beyond stops", "none", good=True)
-    return _rate_row(AccuracyRow("Beyond stops", " and ".join(most), remark=many), values)
+        return AccuracyRow("Stop overrun", "none", good=True)
+    return _rate_row(AccuracyRow("Stop overrun", " and ".join(most), remark=many), values)
 
 
 def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> AccuracyRow:
     if truth.depth <= 0.0:
-        return AccuracyRow("Penetration", "none")
+        return AccuracyRow("Penetration", "none", good=True)
     if truth.depth < MIN_PENETRATION:
-        return AccuracyRow("Penetration", f"< {MIN_PENETRATION}")
+        tiny = f"< {MIN_PENETRATION} m"
+        return AccuracyRow("Penetration", tiny)
     first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
+    depth = f"{truth.depth:.1g} m"
     if GROUND_INDEX in truth.deep:
         body = second if truth.deep[0] == GROUND_INDEX else first
-        return AccuracyRow("Penetration", f"{truth.depth:.1g}", remark=f"{body!r} in the ground")
-    return AccuracyRow("Penetration", f"{truth.depth:.1g}", remark=f"{first!r} in {second!r}")
+        return AccuracyRow("Penetration", depth, remark=f"{body!r} in the ground")
+    return AccuracyRow("Penetration", depth, remark=f"{first!r} in {second!r}")
 
 
 def joint_separation_row(joint: JointAccuracy) -> AccuracyRow:
@@ -162,7 +167,7 @@ def format_percent(share: float) -> str:
 
 
 def _format_amount(value: float, turns: bool) -> str:
-    return f"{_format_two_digits(math.degrees(value))}°" if turns else _format_two_digits(value)
+    return f"{_format_two_digits(math.degrees(value))}°" if turns else f"{_format_two_digits(value)} m"
 
 
 def _format_two_digits(value: float) -> str:

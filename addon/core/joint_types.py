@@ -46,7 +46,7 @@ def make_dofs(type_: str) -> list[Dof]:
         ValueError: The name is none of ``JOINT_TYPES``.
     """
     if type_ not in _DOFS_BY_TYPE:
-        raise ValueError(f"there is no joint type {type_!r}; choose one of {', '.join(JOINT_TYPES)}")
+        raise ValueError(f"Joint type {type_!r} does not exist. Choose one of {', '.join(JOINT_TYPES)}")
     return _DOFS_BY_TYPE[type_]()
 
 

@@ -309,7 +309,7 @@ class Trajectory:
             ValueError: There are no keys.
         """
         if not len(self.times):
-            raise ValueError(f"servo {self.name!r} has no keys")
+            raise ValueError(f"Servo {self.name!r} has no keyframes")
         straight = np.interp(times, self.times, self.values)
         before = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 1)
         return np.where(self.holds()[before], np.asarray(self.values)[before], straight)

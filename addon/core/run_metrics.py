@@ -152,7 +152,9 @@ def measure_accuracy(run: SimulationRecord) -> SimulationAccuracy:
         ValueError: Poses are not finite.
     """
     if not np.isfinite(run.poses).all():
-        raise ValueError("The simulation diverged: its accuracy cannot be measured")
+        raise ValueError(
+            "Simulation accuracy: the simulation diverged and cannot be measured. Simulate with more substeps"
+        )
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
     truth = SimulationAccuracy(tuple(_measure_joint(held, run.poses) for held in run.joints), energy_gained(run))
     if deepest is None or not float(deepest.depth.max(initial=0.0)) > 0.0:

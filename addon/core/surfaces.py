@@ -24,7 +24,7 @@ def surface_distance(shape: Shape, points: Array) -> Array:
     """
     measure = _DISTANCES.get(shape.type)
     if measure is None:
-        raise ValueError(f"the surface of {shape.type} is not known by its size")
+        raise ValueError(f"Surface of a {shape.type} cannot be computed from its size")
     back = inverse(shape.pose)
     return measure(shape.size, np.asarray(points) @ back[:3, :3].T + back[:3, 3])
 

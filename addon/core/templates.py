@@ -52,7 +52,7 @@ def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, grou
         if knee is not None:
             break
     else:
-        raise ValueError("Bars of these lengths cannot be closed: the longest is longer than the others together")
+        raise ValueError("Bar lengths: the longest bar is longer than the others together. Shorten it")
     made = Mechanism("Four-Bar", World())
     width = _WIDTH_RATIO * max(crank, coupler, rocker)
     lift = np.array([0.0, crank + rocker])
@@ -79,7 +79,7 @@ def slider_crank(crank: float = 0.4, rod: float = 1.2) -> Mechanism:
         ValueError: The rod is not longer than the crank.
     """
     if rod <= crank:
-        raise ValueError("The rod has to be longer than the crank")
+        raise ValueError("Rod: it is not longer than the crank. Enter a greater length")
     made = Mechanism("Slider-Crank", World())
     width, height = _WIDTH_RATIO * rod, 1.5 * crank
     base = np.array([0.0, height])
@@ -111,7 +111,7 @@ def walker(legs: int = 4, height: float = 1.0) -> Mechanism:
         ValueError: The number of legs is odd or less than 2.
     """
     if legs < 2 or legs % 2:
-        raise ValueError("A walker has an even number of legs")
+        raise ValueError("Walker: the number of legs is odd. Enter an even number")
     made = Mechanism("Walker", World(ground=0.0))
     rows, thigh, shin = legs // 2, 0.45 * height, 0.55 * height
     length = 0.9 * height * max(rows, 2) * 0.8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -56,14 +57,15 @@ def validate(mechanism: Mechanism) -> list[Finding]:
 def _check_masses(mechanism: Mechanism) -> Iterator[Finding]:
     for body in mechanism.bodies:
         if body.active and not body.immobile and not body.mass > _MIN_MASS:
-            told = f"Body {body.name!r} has no mass: physics cannot move it"
+            told = f"Body {body.name!r}: no mass, so physics cannot move it. Enter a mass"
             if body.mass < -_MIN_MASS:
-                told = f"Body {body.name!r} has a mass of {body.mass:g}: physics cannot move it"
-            yield Finding("no-mass", "error", told, "body", (body.id,), "Weigh it by its volume")
+                told = f"Body {body.name!r}: the mass {body.mass:g} kg is negative. Enter a mass above 0"
+            yield Finding("no-mass", "error", told, "body", (body.id,), "Set mass by volume")
         elif body.inertia is not None and min_principal_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
-                "bad-inertia", "error", f"The moments of inertia of {body.name!r} are of no body", "body", (body.id,)
-            )
+                "bad-inertia", "error", f"Body {body.name!r}: a principal moment of inertia is negative. Correct it",
+                "body", (body.id,),
+            )  # fmt: skip
 
 
 def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
@@ -78,8 +80,8 @@ def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
     if worst is not None:
         yield Finding(
             "mass-ratio", "warning",
-            f"{count} joints hold masses of more than 1 to {_MASS_RATIO:.0f} together; {worst[1].name!r} of 1 to "
-            f"{format_number(worst[0])}", "joint", (worst[1].id,),
+            f"Mass ratio: {count} joints connect bodies of more than 1:{_MASS_RATIO:.0f}, joint {worst[1].name!r} "
+            f"the most (1:{format_number(worst[0])}). Make the masses more similar", "joint", (worst[1].id,),
         )  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def _check_collision_shapes(mechanism: Mechanism) -> Iterator[Finding]:
     if can and none:
         names = abbreviate_names(body.name for body in none)
         yield Finding(
-            "no-collision", "info", f"Nothing can touch {names}: no shape to collide with", "body",
+            "no-collision", "info", f"No collision shape, so nothing can touch {names}", "body",
             tuple(body.id for body in none),
         )  # fmt: skip
 
@@ -108,12 +110,17 @@ def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
         ends = (joint.parent, joint.child)
         if joint.parent is not None and joint.parent == joint.child:
             yield Finding(
-                "joint-to-itself", "error", f"Joint {joint.name!r} joins a body to itself", "joint", (joint.id,)
+                "joint-to-itself",
+                "error",
+                f"Joint {joint.name!r}: parent and child are the same body. Choose another",
+                "joint",
+                (joint.id,),
             )
         elif any(end is not None and end not in bodies for end in ends) or ends == (None, None):
             yield Finding(
-                "joint-lost", "error", f"Joint {joint.name!r} lacks a body, and does nothing", "joint", (joint.id,),
-                "Delete the joint",
+                "joint-lost", "error", f"Joint {joint.name!r}: a body is missing, so it has no effect. Delete it",
+                "joint", (joint.id,),
+                "Delete joint",
             )  # fmt: skip
 
 
@@ -126,7 +133,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     for joints in between.values():
         if len(joints) > 1:
             names = abbreviate_names(joint.name for joint in joints)
-            told = f"{len(joints)} joints are between the same two bodies: {names}"
+            told = f"{len(joints)} joints connect the same two bodies: {names}. Keep one"
             yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
 
 
@@ -137,13 +144,17 @@ def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     if not jointed or not alone:
         return
     names = abbreviate_names(body.name for body in alone)
-    yield Finding("unjointed", "info", f"No joint holds {names}", "body", tuple(body.id for body in alone))
+    yield Finding("unjointed", "info", f"No joint connects {names}", "body", tuple(body.id for body in alone))
 
 
 def _single_dofs(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
     for joint in mechanism.joints:
         for dof in joint.dofs:
             yield from ((joint, part) for part in dof.parts or [dof])
+
+
+def _format_value(value: float, dof: Dof) -> str:
+    return f"{value:.3g} m" if dof.kind == "translation" else f"{math.degrees(value):.3g}°"
 
 
 def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
@@ -153,13 +164,16 @@ def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
         low, high = dof.lower, dof.upper
         if low is not None and high is not None and low > high:
             yield Finding(
-                "stops-inverted", "error", f"The lower stop of {joint.name!r} lies above its upper one", "joint",
-                (joint.id,), "Exchange the two stops",
+                "stops-inverted", "error",
+                f"Joint {joint.name!r}: lower stop {_format_value(low, dof)} is above upper stop "
+                f"{_format_value(high, dof)}. Swap them", "joint", (joint.id,), "Swap the stops",
             )  # fmt: skip
         elif (low is not None and dof.position < low - 1e-6) or (high is not None and dof.position > high + 1e-6):
             yield Finding(
-                "start-beyond-stop", "warning", f"Joint {joint.name!r} begins beyond its stop", "joint", (joint.id,),
-                "Begin at the stop",
+                "start-beyond-stop", "warning",
+                f"Joint {joint.name!r}: initial value {_format_value(dof.position, dof)} is outside its stops",
+                "joint", (joint.id,),
+                "Move to the stop",
             )  # fmt: skip
 
 
@@ -170,10 +184,10 @@ def _check_names(mechanism: Mechanism) -> Iterator[Finding]:
             if count < 2 or not name:
                 continue
             ids = tuple(part.id for part in parts if part.name == name)
-            told = f"{count} joints are called {name!r}: motions cannot tell them apart"
+            told = f"{count} joints are named {name!r}, so motions cannot distinguish them. Rename them"
             if kind == "body":
-                told = f"{count} bodies are called {name!r}"
-            yield Finding("name-twice", "warning", told, kind, ids, "Number their names")
+                told = f"{count} bodies are named {name!r}. Rename them"
+            yield Finding("name-twice", "warning", told, kind, ids, "Number the names")
 
 
 def _parts_by_kind(
@@ -188,22 +202,22 @@ def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
         for part in parts:
             mate = known.get(part.twin or "")
             if part.twin and (mate is None or mate.twin != part.id):
-                told = f"{part.name!r} has a twin that is not there"
+                told = f"{part.name!r}: its twin is missing. Unlink it"
                 if mate is not None:
-                    told = f"{part.name!r} calls {mate.name!r} its twin, which has another"
-                yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink it")
+                    told = f"{part.name!r}: its twin {mate.name!r} has another twin. Unlink one"
+                yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink twin")
     sides = find_sides(mechanism)
     differing: dict[tuple[FindingKind, str, str], list[str]] = {}
     names = {part.id: part.name for _kind, parts in _parts_by_kind(mechanism) for part in parts}
     for each in find_asymmetries(mechanism, sides):
         if not each.second:
-            told = f"{names[each.first]!r} is on one side alone: {each.what}"
+            told = f"{names[each.first]!r} is on one side only: {each.what}"
             yield Finding("twin-missing", "info", told, each.kind, (each.first,))
             continue
         differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     for (kind, first, second), what in differing.items():
         yield Finding(
-            "twins-differ", "info", f"{names[first]!r} and {names[second]!r} are twins and differ: {', '.join(what)}",
+            "twins-differ", "info", f"Twins {names[first]!r} and {names[second]!r} differ: {', '.join(what)}",
             kind, (first, second),
         )  # fmt: skip
 
@@ -217,8 +231,8 @@ def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
         if max(distance, angle) > _LOOP_TOLERANCE:
             yield Finding(
                 "loop-open", "warning",
-                f"The loop that {names[key]!r} closes is open by {distance:.3g} (length) and {np.degrees(angle):.3g}° "
-                "where its joints begin", "joint", (key,),
+                f"Closed loop at joint {names[key]!r}: open by {distance:.3g} m and {np.degrees(angle):.3g}° "
+                "in the initial pose", "joint", (key,),
             )  # fmt: skip
 
 

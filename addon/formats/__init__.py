@@ -154,7 +154,7 @@ def save(
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")
     >>> print(report.entries[0].message.partition(":")[0])
-    inertia is not written; Juice takes it from the shape (body 'foot' and 3 more)
+    Moments of inertia
     """
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
@@ -198,7 +198,7 @@ def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> 
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
         report.warn(
             "meshes-stay",
-            f"Mesh files stay in {before} and are not in {now}: {some}. Copy Beside (--copy-meshes) copies them",
+            f"Mesh files: not copied from {before} to {now}: {some}. Choose Copy (--copy-meshes) to copy them",
         )
 
 
@@ -319,7 +319,7 @@ def dumps_motions(
     """
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
-        raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
+        raise FormatError(f"motion format '{format}' does not exist", remedy=f"Choose one of: {known}.")
     several, report = _as_list(motions), Report() if report is None else report
     row = MOTION_FORMATS[format]
     if not row.supports_root_motion:
@@ -330,11 +330,9 @@ def dumps_motions(
         webots.report_pose_names(several, report)
     source = _written_source(several, format, report)
     if source.text and text == source.text:
-        report.info("document-kept", "nothing was edited; the document is written as it was read")
+        report.info("document-kept", "Document: unedited, written as it was read")
     elif source.text:
-        report.info(
-            "document-patched", "what was edited is changed in the document; all else is written as it was read"
-        )
+        report.info("document-patched", "Document: edits are written into it. All else is written as it was read")
     return text
 
 
@@ -359,8 +357,8 @@ def save_motion(
 
     >>> wave = load_motion("sample_models/humanoid/wave.motion")
     >>> print(save_motion(wave, "out/wave.csv"))
-    info: 2 held values stand twice, as steps [motion 'wave']
-    info: 1 motion written
+    info: Held values: 2 are written twice, as steps [motion 'wave']
+    info: Motions written: 1
     """
     name = os.fspath(path)
     motions = _as_list(motion)
@@ -370,7 +368,7 @@ def save_motion(
         found = next((each.source.format for each in motions if each.source is not None), "xmdi")
     if found not in MOTION_FORMATS:
         raise FormatError(
-            f"there is no motion format '{format or suffix}'",
+            f"motion format '{format or suffix}' does not exist",
             path=name,
             remedy=f"Use one of {', '.join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))}.",
         )
@@ -382,7 +380,7 @@ def save_motion(
         error.path = error.path or name
         raise
     write_atomically(name, data)
-    report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
+    report.info("written", f"Motions written: {len(motions)}")
     return report
 
 
@@ -397,12 +395,15 @@ def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report)
     try:
         text.encode(encoding or "utf-8")
     except UnicodeError:
-        report.warn("encoding", f"{encoding or 'UTF-8'} lacks a letter of the servos' names; written in UTF-8")
+        report.warn(
+            "encoding",
+            f"Encoding: {encoding or 'UTF-8'} lacks a character of the servo names. The file is written in UTF-8",
+        )
         encoding = "utf-8"
     try:
         text.encode("utf-8")
     except UnicodeError as error:
-        raise FormatError(f"a name cannot be written: {error}", remedy="Rename that servo.") from error
+        raise FormatError(f"a servo name cannot be written: {error}", remedy="Rename that servo.") from error
     return encode_text(text, encoding, as_read=True)
 
 

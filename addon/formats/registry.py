@@ -44,7 +44,7 @@ def _are_finite(bodies: Sequence[Body]) -> bool:
 
 def _reject_overflow(bodies: Sequence[Body], path: str) -> None:
     for body in bodies:
-        made = {"pose": body.pose, "centre of mass": body.com, "moment of inertia": body.inertia}
+        made = {"pose": body.pose, "center of mass": body.com, "moment of inertia": body.inertia}
         what = next((name for name, each in made.items() if each is not None and not np.isfinite(each).all()), None)
         if what is not None:
             raise _overflow_error(what, body, path)
@@ -54,7 +54,7 @@ def report_negative_masses(mechanism: Mechanism) -> None:
     """Warn of bodies with a negative mass."""
     for body in mechanism.bodies:
         if body.mass < 0.0:
-            told = f"body '{body.name}' has a negative mass, {body.mass:g}"
+            told = f"body '{body.name}': the mass {body.mass:g} is negative"
             mechanism.report.warn("negative-mass", told, body.line)
 
 
@@ -68,10 +68,10 @@ def reject_invalid_inertia(mechanism: Mechanism) -> None:
 
 def _overflow_error(what: str, body: Body, path: str) -> FormatError:
     return FormatError(
-        f"the {what} of body '{body.name}' is beyond all numbers",
+        f"body '{body.name}': the {what} is not finite",
         path=path,
         line=body.line,
-        remedy="Make its sizes, distances or its mass smaller.",
+        remedy="Reduce its sizes, distances or mass.",
     )
 
 
@@ -180,7 +180,7 @@ def model_format(format: str) -> Format:
     """
     if format not in FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
-        raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")
+        raise FormatError(f"model format '{format}' does not exist", remedy=f"Choose one of: {known}.")
     return FORMATS[format]
 
 
@@ -201,12 +201,12 @@ def wrong_kind_error(opened: OpenedFile, wanted: str) -> FormatError:
             where=where,
             remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
         )
-    what = FOREIGN_ROOTS.get(where, f"XML of a kind that is not known, beginning with <{where}>")
+    what = FOREIGN_ROOTS.get(where, f"an unknown kind of XML with the root <{where}>")
     if opened.json is not None:
         what = json_kind(opened.json)
     reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
     labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
-    return foreign_file_error(what, path, line, where, f"A {wanted} can be: {labels}.")
+    return foreign_file_error(what, path, line, where, f"Supported formats of a {wanted}: {labels}.")
 
 
 def motion_format_id(path: str | os.PathLike[str]) -> str:

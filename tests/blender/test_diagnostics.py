@@ -55,7 +55,7 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[CheckRow], 
     runs = [row for row in found if row.part.startswith("Test run of")]
     assert [Path(row.part.split()[-1]).suffix for row in runs] == [".jm", ".skel", ".json", ".xml"]
     for row in runs:
-        assert row.text.startswith("read, keyed, 10 frames simulated, written to the byte"), row
+        assert row.text.startswith("imported, keyframed, 10 frames simulated, exported identically"), row
 
 
 def test_the_report_goes_to_the_clipboard(found: list[CheckRow], blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_rows_are_green_or_red_with_what_to_do(found: list[CheckRow]) -> None:
     rows = [CheckRow("Knuckle", "ok", "1.0"), CheckRow("lxml", "error", "cannot be imported", "Get it")]
     told = drawn(rows)
     assert told[:3] == [
-        ("Wrong: 1, to be looked at: 0", "CANCEL", False),
+        ("Self-check: 1 errors, 0 warnings", "CANCEL", False),
         ("lxml: cannot be imported", "CANCEL", True),
         ("Get it", "NONE", False),
     ], "the worst first"
@@ -166,7 +166,7 @@ def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.Mo
 
     smoke_record = smoke.record
     monkeypatch.setattr(smoke, "record", still)
-    assert "physics moves nothing" in smoke._smoke_row("rover/rover.jm").text
+    assert "simulation: no body moves" in smoke._smoke_row("rover/rover.jm").text
 
 
 def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
     assert (part(rows, "Physics engine").state, part(rows, "Video encoder").state) == ("error", "warning")
     assert (part(rows, "OBJ reader").state, part(rows, "PLY reader").state) == ("ok", "note")
     row = smoke._smoke_row("rover/rover.jm")
-    assert row.state == "ok" and row.text.startswith("read, keyed, written to the byte"), row
+    assert row.state == "ok" and row.text.startswith("imported, keyframed, exported identically"), row
 
 
 @pytest.mark.parametrize("state", ["gone", "read-only"])
@@ -211,11 +211,11 @@ def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.Monkey
     from addon.blender import diagnostics as machine
 
     def broken() -> None:
-        raise ValueError("Nothing can be drawn here: no display")
+        raise ValueError("Graphics: drawing is not possible: no display")
 
     monkeypatch.setattr(machine, "init_gpu", broken)
     row = part(machine.machine_rows(), "Graphics")
-    assert (row.state, row.text) == ("warning", "Nothing can be drawn here: no display")
+    assert (row.state, row.text) == ("warning", "Graphics: drawing is not possible: no display")
 
 
 def test_the_command_line_prints_it_and_says_by_its_code(
@@ -227,7 +227,7 @@ def test_the_command_line_prints_it_and_says_by_its_code(
     rows = [CheckRow("a", "ok", "fine")]
     monkeypatch.setattr(tasks, "run_self_check", lambda: rows)
     assert main(["self-check"]) == 0
-    assert capsys.readouterr().out == "ok      a: fine\nEverything works\n"
+    assert capsys.readouterr().out == "ok      a: fine\nSelf-check passed\n"
     rows.append(CheckRow("b", "error", "is gone", "get it"))
     assert main(["self-check", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)

@@ -354,7 +354,7 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
         patch.setitem(migration._MIGRATIONS, 1, fails)
         bpy.ops.wm.open_mainfile(filepath=str(path))
     assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [1, DATA_VERSION]
-    assert "'pumpjack', which an earlier release saved, cannot be brought up to date" in capsys.readouterr().out
+    assert "'pumpjack' was saved by an earlier release and cannot be updated" in capsys.readouterr().out
     bpy.ops.wm.save_mainfile()
     bpy.ops.wm.open_mainfile(filepath=str(path))
     assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [DATA_VERSION, DATA_VERSION]

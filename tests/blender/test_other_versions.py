@@ -104,7 +104,7 @@ def test_halves_are_edited_together_and_undo_takes_both_back(opened: dict[str, A
 
     rig = opened["juice"]
     activate(rig)
-    assert rig.data.knuckle.symmetric, "it was saved with Symmetrical Editing on"
+    assert rig.data.knuckle.symmetric, "it was saved with Symmetric Editing on"
     bodies = {o.knuckle.source_id: o for o in bpy.data.objects if o.knuckle.role == "BODY" and o.knuckle.model == rig}
     one, twin = next((o, bodies[o.knuckle.twin]) for o in bodies.values() if o.knuckle.twin in bodies)
     names = one.name, twin.name

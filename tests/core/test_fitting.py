@@ -76,11 +76,11 @@ def test_degrees_and_millimetres_become_radians_and_metres_where_the_file_names_
 def test_reasons_are_told_in_words() -> None:
     _, report = fit(track("hip", 0), track("Tail", 0), track("Neck", 0), track("Horn", 0), track("Horn", 1))
     told = {entry.where: entry.message for entry in report.entries if entry.code == "servo-unmatched"}
-    assert "switched off in the model" in told["Tail"]
+    assert "inactive in the mechanism" in told["Tail"]
     assert "'Neck/nod', 'Neck/tilt'" in told["Neck"]
     assert "no joint has this name" in told["Horn"]
     assert [entry.where for entry in report.entries if entry.code == "servo-repeated"] == ["Horn"]
-    assert "1 of 4 servos matched" in report.entries[0].message
+    assert "Servos matched by name: 1 of 4" in report.entries[0].message
 
 
 def test_one_whose_servo_the_mapping_gave_away_is_not_kept_beside_it() -> None:
@@ -91,7 +91,7 @@ def test_one_whose_servo_the_mapping_gave_away_is_not_kept_beside_it() -> None:
 
 
 def test_a_motion_for_another_is_refused_by_name() -> None:
-    with pytest.raises(FormatError, match=r"^walk.xmdi: 'robot' has none of the servos of motion 'walk' \('Horn'\)"):
+    with pytest.raises(FormatError, match=r"^walk.xmdi: no servo of motion 'walk' \('Horn'\) is in 'robot'"):
         fit(track("Horn", 0.0))
     assert fit() == ({}, Report(fit()[1].entries)), "one without servos has nothing to miss"
 
@@ -102,14 +102,16 @@ def test_stops_are_counted_clamped_or_refused() -> None:
     assert found["Hip"].values.tolist() == [-2.0, 0.0, 0.50005, 0.6]
     told = [entry.message for entry in report.entries if entry.code == "beyond-stops"]
     assert told == [
-        "Servo 'Hip' leaves its stops, -57.3° to 28.65°, at 2 of 4 keys, by up to 57.3°: kept",
-        "Servo 'Lift' leaves its stops, none to 0.1, at 1 of 1 key, by up to 0.2: kept",
+        "Servo 'Hip': 2 of 4 keyframes outside its stops (-57.3° to 28.65°), by up to 57.3°. Kept",
+        "Servo 'Lift': 1 of 1 keyframe outside its stops (none to 0.1 m), by up to 0.2 m. Kept",
     ]
     found, _ = fit(*tracks, stops="clamp")
     assert found["Hip"].values.tolist() == [-1.0, 0.0, 0.50005, 0.5]
     assert found["Lift"].values.tolist() == pytest.approx([0.1])
     assert found["Neck/tilt"].values.tolist() == [9.0]
-    with pytest.raises(FormatError, match=r"stops of 2 servos: 'Hip' .* at 2 of 4 keys; 'Lift' .* at 1 of 1 key"):
+    with pytest.raises(
+        FormatError, match=r"stops of 2 servos: 'Hip' .* at 2 of 4 keyframes; 'Lift' .* at 1 of 1 keyframe"
+    ):
         fit(*tracks, stops="refuse")
 
 

@@ -352,7 +352,7 @@ def test_controls_are_those_that_matter() -> None:
 
 def test_an_unknown_control_is_named_and_so_are_the_known() -> None:
     gait = Gait(model(hinge(), does=[clockwork(source=3, amplitude=1)]))
-    with pytest.raises(ValueError, match=r"'throttle'.*joystick 1 x.*key left/right.*listens to joystick 1 y"):
+    with pytest.raises(ValueError, match=r"'throttle'.*joystick 1 x.*key left/right.*reads joystick 1 y"):
         gait.evaluate([0.0], {"throttle": 1.0})
     gait.evaluate([0.0], {"joystick 2 r": 1.0})  # exists, and is not listened to
 

@@ -74,7 +74,7 @@ def test_a_wheel_has_turned_by_the_integral_of_its_speed_however_coarse_the_grid
 def test_a_model_without_a_gait_is_refused() -> None:
     mechanism = model()
     mechanism.source = Source(path="walker.jm")
-    with pytest.raises(FormatError, match=r"^walker.jm: 'walker' has no gait of its own\. Give it a motion"):
+    with pytest.raises(FormatError, match=r"^walker.jm: 'walker' has no gait\. Choose a motion"):
         sample_gait(mechanism, {}, 1.0, 0.032)
 
 
@@ -82,11 +82,11 @@ def test_controls_that_are_not_heard_or_go_too_far_are_told() -> None:
     report = Report()
     report_inputs(find_gait(model(swinging(control=2))), {"joystick 1 y": 0.5, "joystick 2 x": 0.5}, report)
     assert [entry.code for entry in report.entries] == ["input-unheard"]
-    assert "it listens to joystick 1 y" in report.entries[0].message
+    assert "it reads joystick 1 y" in report.entries[0].message
     report = Report()
     report_inputs(None, {"joystick 1 y": -2.0}, report)
     assert [entry.code for entry in report.entries] == ["input-far", "input-unheard"]
-    assert "it listens to none" in report.entries[1].message
+    assert "it reads none" in report.entries[1].message
 
 
 def test_the_hexapod_steps_once_in_a_turn_of_its_engine(sample_models: Path) -> None:

@@ -48,7 +48,7 @@ def test_the_limb_that_is_left_is_told_of_once(side: str, leg: str, links: int) 
     names = {body.id: body.name for body in lame.bodies}
     found = find_missing_twins(lame, find_sides(lame))
     assert [(names[each.first], each.second) for each in found] == [(f"{other} {leg} {chain[-1]}", "")]
-    assert found[0].what == ("no twin" if links == 1 else f"no twin, nor have {links - 1} that hang on it")
+    assert found[0].what == ("no twin" if links == 1 else f"no twin, also for {links - 1} bodies of its limb")
     codes = [finding for finding in validate(lame) if finding.code == "twin-missing"]
     assert [finding.parts for finding in codes] == [(found[0].first,)]
 
@@ -87,8 +87,8 @@ def test_a_joint_more_on_one_side_is_told() -> None:
     sides = find_sides(hexapod())
     numbers = {(each.first, each.what): each.amount for each in compare_parents(whole, sides)}
     for body in (tibia, carrier):
-        first, sign = (body.id, -1.0) if (body.id, "number of its joints") in numbers else (body.twin or "", 1.0)
-        assert numbers[first, "number of its joints"] == sign
+        first, sign = (body.id, -1.0) if (body.id, "number of joints") in numbers else (body.twin or "", 1.0)
+        assert numbers[first, "number of joints"] == sign
     assert ("extra", "no twin") in {(each.first, each.what) for each in find_missing_twins(whole, sides)}
 
 

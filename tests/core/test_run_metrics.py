@@ -74,7 +74,7 @@ def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     assert found.error == pytest.approx(0.07, abs=1e-3)
     assert found.mean_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
     assert found.beyond == pytest.approx(-0.45 - angles.min(), abs=1e-3)
-    assert str(joint_separation_row(found)) == "Knee: 1.2 % at worst, 0.62 % in the mean"
+    assert str(joint_separation_row(found)) == "Knee: 1.2 % at worst, 0.62 % on average. Good"
 
 
 def test_along_its_slide_a_joint_does_not_come_apart() -> None:
@@ -164,9 +164,9 @@ def test_the_deepest_is_named() -> None:
     still = turned_about_z(np.zeros(4))
     found = measure_accuracy(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
+    assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 m ('Foot' in 'Shin')"
     below = accuracy_rows(measure_accuracy(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
-    assert (below.worst, below.remark) == ("0.3", "'Foot' in the ground")
+    assert (below.worst, below.remark) == ("0.3 m", "'Foot' in the ground")
 
 
 def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
@@ -174,7 +174,7 @@ def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
     touch = accuracy_rows(
         measure_accuracy(run(still, overlaps=[BodyPenetration(0, GROUND_INDEX, np.array([0, 7e-6]))])), {0: "Foot"}
     )[-1]
-    assert (touch.worst, touch.remark) == ("< 0.0001", "")
+    assert (touch.worst, touch.remark) == ("< 0.0001 m", "")
 
 
 def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:
@@ -197,13 +197,16 @@ def test_the_worst_are_told_by_their_links() -> None:
     poses[:, 2, 3] = 0.1
     found = measure_accuracy(run(poses, joints=tuple(held)))
     assert [joint.id for joint in found.worst()] == ["3", "1", "2"]
-    assert str(accuracy_rows(found, {})[0]) == "Joint separation: 10 % at worst, 4.7 % in the mean (of a link's length)"
+    assert str(accuracy_rows(found, {})[0]) == (
+        "Joint separation: 10 % at worst, 4.7 % on average (of a link's length). "
+        "Needs attention: good up to 5 % of a link's length"
+    )
 
 
 def test_nothing_is_told_of_what_there_is_not() -> None:
     assert [str(line) for line in accuracy_rows(SimulationAccuracy(()), {})] == [
-        "Beyond stops: none",
-        "Penetration: none",
+        "Stop overrun: none. Good",
+        "Penetration: none. Good",
     ]
 
 
@@ -212,11 +215,11 @@ def judged(**changes: Any) -> SimulationAccuracy:
     limit = {name: 0.99 * value for name, value in ACCURACY_THRESHOLDS.items()}
     turning = JointAccuracy(
         "1", "Knee", 2.0, 2.0 * limit["Joint separation"], 0.0, 0.0, True, limit["Tracking error"], 0.0,
-        limit["Beyond stops"],
+        limit["Stop overrun"],
     )  # fmt: skip
     sliding = JointAccuracy(
         "2", "Piston", 2.0, 0.0, 0.0, 0.0, False, 2.0 * limit["Tracking error (linear)"], 0.0,
-        2.0 * limit["Beyond stops (linear)"],
+        2.0 * limit["Stop overrun (linear)"],
     )  # fmt: skip
     found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
     for name, value in changes.items():
@@ -238,7 +241,7 @@ def test_each_figure_has_its_mark_from_the_table() -> None:
         "Tracking error": "Good up to 5°",
         "Tracking error (linear)": "Good up to 5 % of a link's length",
     }
-    assert bad(judged(beyond=0.5)) == {"Beyond stops": bad(judged(beyond=0.5))["Beyond stops"]}
+    assert bad(judged(beyond=0.5)) == {"Stop overrun": bad(judged(beyond=0.5))["Stop overrun"]}
     assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
     assert bad(judged(depth=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
     assert joint_separation_row(judged().joints[0]).good and not joint_separation_row(judged(gap=0.2).joints[0]).good

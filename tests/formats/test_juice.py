@@ -243,7 +243,7 @@ def test_missing_elements_take_the_programs_defaults_and_are_told_once() -> None
     assert mechanism.bodies[1].mass == 1.0
     assert (mechanism.bodies[1].shapes[0].type, mechanism.behaviours.engine.pose_delay) == ("box", 1.0)
     told = [entry.message for entry in mechanism.report.entries if "Mass" in entry.message]
-    assert told == ["Body has no Mass in 2 elements; the program's default is taken"]
+    assert told == ["Body has no Mass in 2 elements; Juice's default is used"]
 
 
 def test_an_unknown_shape_is_kept_as_none_and_told() -> None:
@@ -300,7 +300,7 @@ def test_names_keep_their_white_space_and_bare_letters_are_repaired() -> None:
     mechanism = formats.loads(text.encode())
     assert mechanism.bodies[0].name == "Nuts & bolts & a < b\n <i> &foo; "
     told = [(entry.line, entry.message) for entry in mechanism.report.entries if entry.code == "repaired-text"]
-    assert told == [(2, f"a bare {letter} was read as the letter {letter}, 2 times") for letter in "&<"]
+    assert told == [(2, f"an unescaped {letter} was read as the character {letter}, 2 times") for letter in "&<"]
     assert formats.loads(formats.dumps(mechanism)[0].encode()).bodies[0].name == mechanism.bodies[0].name
 
 

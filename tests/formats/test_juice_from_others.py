@@ -27,7 +27,7 @@ def vertices(path: Path) -> Array:
 def test_a_mesh_becomes_the_box_that_holds_it_where_it_is_drawn(tmp_path: Path) -> None:
     source = formats.load(PUMPJACK)
     back, told = converted(source, tmp_path)
-    assert any("a mesh is written as the box that holds it" in line for line in told)
+    assert any("Mesh: written as its bounding box" in line for line in told)
     boxes, checked = {body.name: body for body in back.bodies}, 0
     for body in source.bodies:
         meshes = [shape for shape in body.shapes if shape.mesh]
@@ -48,8 +48,8 @@ def test_a_mesh_that_is_missing_is_told(tmp_path: Path) -> None:
     alone = tmp_path / "alone.json"
     alone.write_bytes(read_bytes(PUMPJACK))
     _, told = converted(formats.load(alone), tmp_path)
-    assert sum("the size of a mesh is not known" in line for line in told) >= 4
-    assert any("taken for 1 along each edge" in line for line in told)
+    assert sum("size of a mesh is unknown" in line for line in told) >= 4
+    assert any("assumed to be 1 along each edge" in line for line in told)
 
 
 def test_a_flat_mesh_gets_some_thickness(tmp_path: Path) -> None:

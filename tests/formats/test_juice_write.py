@@ -562,7 +562,7 @@ def test_angles_are_exact_also_where_a_frame_looks_nearly_straight_up(off: float
 def test_two_objects_with_one_id_are_not_written() -> None:
     mechanism = pendulum()
     mechanism.bodies[1].id = mechanism.bodies[0].id
-    with pytest.raises(formats.FormatError, match="id frame/hub"):
+    with pytest.raises(formats.FormatError, match="ID frame/hub"):
         formats.dumps(mechanism, "juice")
 
 
@@ -573,9 +573,9 @@ def test_a_failed_save_leaves_the_old_file_whole(tmp_path: Path) -> None:
     mechanism.bodies[1].id = mechanism.bodies[0].id
     with pytest.raises(formats.FormatError):
         formats.save(mechanism, target)
-    with pytest.raises(formats.FormatError, match="no model format"):
+    with pytest.raises(formats.FormatError, match="model format 'nonsense' does not exist"):
         formats.save(pendulum(), target, format="nonsense")
-    with pytest.raises(formats.FormatError, match="there is no folder"):
+    with pytest.raises(formats.FormatError, match="the folder '.*' does not exist"):
         formats.save(pendulum(), tmp_path / "nowhere" / "model.jm")
     assert target.read_text() == "what was there"
     assert [path.name for path in tmp_path.iterdir()] == ["model.jm"]

@@ -281,11 +281,11 @@ def test_the_report_says_what_became_of_the_moments(tmp_path: Path) -> None:
     put(tmp_path, "cm.dae", samples.dae(unit=0.01))
     mechanism = completed(model_of(tmp_path, "cm.dae", "gone.stl", "http://x.org/a.obj"))
     entries = {entry.code: entry for entry in mechanism.report.entries}
-    assert "the unit that its Collada file names is not applied" in entries["moment-from-mesh"].message
+    assert "the unit of its Collada file is not applied" in entries["moment-from-mesh"].message
     told = [entry for entry in mechanism.report.entries if entry.code == "moment-without-mesh"]
     assert [entry.severity for entry in told] == ["warning", "warning"]
     assert f"{tmp_path}/gone.stl" in told[0].message
-    assert "nothing is ever fetched" in told[1].message
+    assert "does not download files" in told[1].message
     assert formats.complete_masses(mechanism, Report()) == []
 
 

@@ -181,7 +181,7 @@ def test_the_trouble_names_every_place_and_the_remedy(world: Path) -> None:
     assert outside in trouble.tried
     assert set(places) <= set(trouble.tried)
     text = str(trouble)
-    assert text.startswith("../x/gone.obj is not found. Looked for: ")
+    assert text.startswith("file ../x/gone.obj not found. Looked for: ")
     assert "Mesh Folders" in text
     assert "--meshes" in text
     assert trouble.code == "missing"

@@ -115,19 +115,19 @@ def test_a_value_repeated_at_the_next_keys_time_is_held() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "where", "what"),
     [
-        ("a,b\n1,2\n", 1, "", "no column of times"),
+        ("a,b\n1,2\n", 1, "", "no time column"),
         ("time [h],a\n0,1\n", 1, "time", "'h'"),
         ("time [rad],a\n0,1\n", 1, "time", "not in seconds"),
-        ("time,a [Nm]\n0,1\n", 1, "a", "'Nm' is no unit"),
-        ("time,a [s]\n0,1\n", 1, "a", "cannot be in seconds"),
-        ("time,\n0,\n", 1, "", "names no servo"),
+        ("time,a [Nm]\n0,1\n", 1, "a", "'Nm' is not a unit"),
+        ("time,a [s]\n0,1\n", 1, "a", "cannot be seconds"),
+        ("time,\n0,\n", 1, "", "has no servo"),
         ("time,a\n", 1, "", "no rows"),
-        ("#\ntime,a\n0,1\n# x\n1,one\n", 5, "a", "'one' is no number"),
-        ("time,a\n0,nan\n", 2, "a", "no number"),
-        ("time,a\n0,1e999\n", 2, "a", "no number"),
-        ("time,a\n0,1_0\n", 2, "a", "no number"),
-        ("time;a\n0;1.000,5\n", 2, "a", "no number"),
-        ("time,a\nx,1\n", 2, "time", "'x' is no number"),
+        ("#\ntime,a\n0,1\n# x\n1,one\n", 5, "a", "'one' is not a number"),
+        ("time,a\n0,nan\n", 2, "a", "not a number"),
+        ("time,a\n0,1e999\n", 2, "a", "not a number"),
+        ("time,a\n0,1_0\n", 2, "a", "not a number"),
+        ("time;a\n0;1.000,5\n", 2, "a", "not a number"),
+        ("time,a\nx,1\n", 2, "time", "'x' is not a number"),
         ("time,a\n,1\n", 2, "time", "no time"),
         ("time,a,b\n0,1\n", 2, "b", "2 cells for 3 columns"),
         ("time,a\n0,1,5\n", 2, "a", "3 cells for 2 columns"),
@@ -135,7 +135,7 @@ def test_a_value_repeated_at_the_next_keys_time_is_held() -> None:
         ("time,a\n0,1\n0,2\n", 3, "a", "two values at 0 s"),
         ("time,a\n0,1\n1,2\n1,3\n", 4, "a", "two values at 1 s"),
         ("time,a\n0,1\n1,1\n1,1\n1,1\n", 5, "a", "two values at 1 s"),
-        ('time,"a\nb"\n0,1\n1,x\n', 4, "a\nb", "no number"),
+        ('time,"a\nb"\n0,1\n1,x\n', 4, "a\nb", "not a number"),
     ],
 )
 def test_refusals_name_line_and_column(text: str, line: int, where: str, what: str) -> None:
@@ -176,10 +176,10 @@ def test_a_new_table() -> None:
     ("motion", "what"),
     [
         (Motion("m"), "no servos"),
-        (Motion("m", [keyed([], [])]), "no keys"),
+        (Motion("m", [keyed([], [])]), "no keyframes"),
         (Motion("m", [keyed([0], [math.inf])]), "finite"),
-        (Motion("m", [keyed([1, 0], [0, 0])]), "order"),
-        (Motion("m", [keyed([0, 0], [0, 0])]), "order"),
+        (Motion("m", [keyed([1, 0], [0, 0])]), "sorted"),
+        (Motion("m", [keyed([0, 0], [0, 0])]), "sorted"),
         (Motion("m", [keyed([0], [0], "a\0")]), "name"),
     ],
 )
@@ -191,7 +191,7 @@ def test_what_it_cannot_hold_is_refused_with_a_remedy(motion: Motion, what: str)
 
 
 def test_several_motions_are_refused() -> None:
-    with pytest.raises(FormatError, match=r"holds one motion, and these are 2"):
+    with pytest.raises(FormatError, match=r"holds one motion, not 2"):
         formats.dumps_motions([read(TEXT), read(TEXT)], "csv")
 
 
@@ -338,7 +338,7 @@ def test_a_row_does_not_move_past_one_without_keys() -> None:
     after = write(motion)
     assert after == "time,a,b\n0,1,\n0.5,3,\n1,,\n"
     motion.trajectories[0].times, motion.trajectories[0].values = np.empty(0), np.empty(0)
-    with pytest.raises(FormatError, match="no keys"):
+    with pytest.raises(FormatError, match="no keyframes"):
         write(motion)
 
 
@@ -394,5 +394,5 @@ def test_a_damaged_document_is_read_or_refused(document: tuple[str, str], data: 
 
 @pytest.mark.parametrize("text", ["shoulder\n0\n1\n", "\nservo 1\r\n-0.5\r\n", '"a b"\n1e3\n'])
 def test_a_table_of_one_column_is_told_to_lack_its_times(text: str) -> None:
-    with pytest.raises(formats.FormatError, match="no column of times"):
+    with pytest.raises(formats.FormatError, match="no time column"):
         formats.loads_motions(text.encode(), "a.csv")

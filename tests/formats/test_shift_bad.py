@@ -107,10 +107,10 @@ def test_assemblies_are_a_list() -> None:
 def test_joints_without_ends_are_refused() -> None:
     document = json.loads(json.dumps(GOOD))
     del document["assemblies"][0]["joints"][0]["body_frame_pairs"]
-    with pytest.raises(FormatError, match=r"assemblies\[0\].joints\[0\]>: the joint names no bodies"):
+    with pytest.raises(FormatError, match=r"assemblies\[0\].joints\[0\]>: the joint has no bodies"):
         load(json.dumps(document))
     document["assemblies"][0]["joints"][0]["parent"] = [["fixed"], "wall"]
-    with pytest.raises(FormatError, match="there is no child"):
+    with pytest.raises(FormatError, match="the joint has no child"):
         load(json.dumps(document))
 
 
@@ -185,18 +185,18 @@ OTHERS = {
     '{"links": [], "joints": []}': "LinkForge",
     '{"type": "FeatureCollection", "features": []}': "GeoJSON",
     '{"cells": [], "nbformat": 4}': "Jupyter",
-    '{"bodies": 3}': "not known",
-    '{"bodies": [{"planet": "Mars"}], "joints": []}': "not known",
-    '{"assemblies": [{"parts": []}]}': "not known",
-    "[1, 2]": "JSON, but no object",
-    "{}": "not known",
-    '// notes\n{"a": 1}': "not known",
+    '{"bodies": 3}': "unknown kind of JSON",
+    '{"bodies": [{"planet": "Mars"}], "joints": []}': "unknown kind of JSON",
+    '{"assemblies": [{"parts": []}]}': "unknown kind of JSON",
+    "[1, 2]": "JSON without an object at its top",
+    "{}": "unknown kind of JSON",
+    '// notes\n{"a": 1}': "unknown kind of JSON",
 }
 
 
 @pytest.mark.parametrize(("text", "what"), OTHERS.items(), ids=OTHERS.values())
 def test_other_programs_json_is_called_by_its_name(text: str, what: str, tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="which cannot be read here") as caught:
+    with pytest.raises(FormatError, match="which is not supported") as caught:
         load(text)
     assert what in caught.value.message
     assert "Shift (.json)" in caught.value.remedy

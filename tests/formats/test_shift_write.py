@@ -560,7 +560,7 @@ def test_juice_models_come_back_from_shift(corpus: Path) -> None:
 
 
 def test_two_bodies_with_one_id_are_refused() -> None:
-    with pytest.raises(FormatError, match="two bodies have the id b"):
+    with pytest.raises(FormatError, match="two bodies have the ID b"):
         formats.dumps(Mechanism(bodies=[Body("b", "one"), Body("b", "two")]), "shift")
 
 

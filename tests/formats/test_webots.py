@@ -121,7 +121,7 @@ def test_names_on_a_line_of_their_own_are_read_and_told() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "where", "what"),
     [
-        (f"{HEAD}\n", 1, "", "names no servo"),
+        (f"{HEAD}\n", 1, "", "has no servo"),
         (f"{HEAD},a\n", 2, "", "no poses"),
         (f"{HEAD},a\n\n0,P,1\n", 2, "", "no poses"),
         ("#WEBOTS_MOTION,V1.1,a\n0,P,1\n", 1, "", "'V1.1'"),
@@ -130,22 +130,22 @@ def test_names_on_a_line_of_their_own_are_read_and_told() -> None:
         (f"{HEAD},a\n0\n", 2, "", "no name"),
         (f"{HEAD},a,b\n0,P,1\n", 2, "b", "1 values for 2 servos"),
         (f"{HEAD},a,b\n0,P,1,2,3\n", 2, "3", "3 values for 2 servos"),
-        (f"{HEAD},a\n0,P,1\n0,P,1\n", 3, "time", "not later"),
-        (f"{HEAD},a\n0,P,1\n0:1:0,P,2\n999,P,1\n", 4, "time", "not later"),
-        (f"{HEAD},a\n-1,P,1\n", 2, "time", "'-1' is no time"),
-        (f"{HEAD},a\n1:2:3:4,P,1\n", 2, "time", "no time"),
-        (f"{HEAD},a\n1:,P,1\n", 2, "time", "no time"),
-        (f"{HEAD},a\n 1,P,1\n", 2, "time", "no time"),
-        (f"{HEAD},a\n2147483648,P,1\n", 2, "time", "later than"),
-        (f"{HEAD},a\n{'9' * 5000},P,1\n", 2, "", "longer than"),
-        (f"{HEAD},a\n{'9' * 4000},P,1\n", 2, "time", "later than"),
-        (f"{HEAD},a\n0,P,one\n", 2, "a", "'one' is no number"),
-        (f"{HEAD},a\n0,P, *\n", 2, "a", "' *' is no number"),
-        (f"{HEAD},a\n0,P,nan\n", 2, "a", "no number"),
-        (f"{HEAD},a\n0,P,-inf\n", 2, "a", "no number"),
-        (f"{HEAD},a\n0,P,1e999\n", 2, "a", "no number"),
-        (f"{HEAD},a\n0,P,0x1p99999\n", 2, "a", "no number"),
-        (f"{HEAD},{'a' * 4096}\n0,P,1\n", 1, "", "longer than 4095 bytes"),
+        (f"{HEAD},a\n0,P,1\n0,P,1\n", 3, "time", "not after"),
+        (f"{HEAD},a\n0,P,1\n0:1:0,P,2\n999,P,1\n", 4, "time", "not after"),
+        (f"{HEAD},a\n-1,P,1\n", 2, "time", "'-1' is not a time"),
+        (f"{HEAD},a\n1:2:3:4,P,1\n", 2, "time", "not a time"),
+        (f"{HEAD},a\n1:,P,1\n", 2, "time", "not a time"),
+        (f"{HEAD},a\n 1,P,1\n", 2, "time", "not a time"),
+        (f"{HEAD},a\n2147483648,P,1\n", 2, "time", "exceeds"),
+        (f"{HEAD},a\n{'9' * 5000},P,1\n", 2, "", "line exceeds"),
+        (f"{HEAD},a\n{'9' * 4000},P,1\n", 2, "time", "exceeds"),
+        (f"{HEAD},a\n0,P,one\n", 2, "a", "'one' is not a number"),
+        (f"{HEAD},a\n0,P, *\n", 2, "a", "' *' is not a number"),
+        (f"{HEAD},a\n0,P,nan\n", 2, "a", "not a number"),
+        (f"{HEAD},a\n0,P,-inf\n", 2, "a", "not a number"),
+        (f"{HEAD},a\n0,P,1e999\n", 2, "a", "not a number"),
+        (f"{HEAD},a\n0,P,0x1p99999\n", 2, "a", "not a number"),
+        (f"{HEAD},{'a' * 4096}\n0,P,1\n", 1, "", "exceeds 4095 bytes"),
     ],
 )
 def test_what_webots_refuses_is_refused_with_its_line(text: str, line: int, where: str, what: str) -> None:
@@ -158,7 +158,7 @@ def test_what_webots_refuses_is_refused_with_its_line(text: str, line: int, wher
 def test_the_longest_line_is_the_programs_buffer() -> None:
     name = "a" * (4095 - len(HEAD) - 2)
     assert read(f"{HEAD},{name}\n0,P,1\n").trajectories[0].name == name
-    assert "longer than" in refusal(f"{HEAD},{name}a\n0,P,1\n").message
+    assert "line exceeds" in refusal(f"{HEAD},{name}a\n0,P,1\n").message
     with pytest.raises(FormatError, match="4095 bytes"):
         write(Motion("m", [keyed([0.0], [1.0], name + "a")]))
     assert read(write(Motion("m", [keyed([0.0], [1.0], name)]))).trajectories[0].name == name
@@ -201,7 +201,7 @@ def test_a_held_value_without_a_pose_inside_gets_one() -> None:
         (Motion("m", [keyed([0, 1], [0, -9999999.9])]), "-9999999.9"),
         (Motion("m", [keyed([0.0001, 0.0002], [0, 1])]), "one millisecond"),
         (Motion("m", [keyed([0.0101], [0], "a"), keyed([0.0099], [0], "b")]), "one millisecond"),
-        (Motion("m", [keyed([], [])]), "no keys"),
+        (Motion("m", [keyed([], [])]), "no keyframes"),
         (Motion("m"), "no servos"),
     ],
 )
@@ -220,11 +220,11 @@ def test_attributes_are_left_out_and_told() -> None:
     again = read(formats.dumps_motions(Motion("m", [held], attributes), "webots", report))
     assert same_keys(again.trajectories[0], held)
     assert [(entry.severity, entry.code) for entry in report.entries] == [("info", "attributes")]
-    assert report.entries[0].message.endswith("left out: author, speed")
+    assert report.entries[0].message.endswith("has none: author, speed")
 
 
 def test_several_motions_are_refused() -> None:
-    with pytest.raises(FormatError, match=r"holds one motion, and these are 2\. .*XMDI"):
+    with pytest.raises(FormatError, match=r"holds one motion, not 2\. .*XMDI"):
         formats.dumps_motions([read(TEXT), read(TEXT)], "webots")
 
 
@@ -234,7 +234,7 @@ def test_times_between_milliseconds_are_rounded_and_told() -> None:
     assert read(text).trajectories[0].times.tolist() == [0, 0.042, 0.085]
     (entry,) = report.entries
     assert (entry.severity, entry.code) == ("warning", "rounded-times")
-    assert entry.message.startswith("1 keys")
+    assert entry.message.startswith("Times of keyframes: 1 rounded")
     assert "0.333 ms" in entry.message  # 1/24 s is 41.667 ms
 
 
@@ -412,7 +412,7 @@ def test_names_of_poses_that_go_nowhere_are_told(target: str) -> None:
         report = Report()
         formats.dumps_motions(formats.loads_motions(text.encode(), "a.motion")[0], target, report)
         told = [entry.message for entry in report.entries if entry.code == "pose-names"]
-        assert told == ["names of poses are not written ('Stand' and 1 more)"] * count
+        assert told == ["Pose names: not written ('Stand' and 1 more)"] * count
     report = Report()
     formats.dumps_motions(formats.loads_motions(named.encode(), "a.motion")[0], "webots", report)
     assert not any(entry.code == "pose-names" for entry in report.entries)

@@ -256,5 +256,5 @@ def test_the_outer_tags_can_be_chosen() -> None:
     (back,), _report = formats.loads_motions(text.encode())
     assert back.trajectories[0].values.tolist() == [1.0]
     for bad in ("two words", "motion", "", "1st"):
-        with pytest.raises(FormatError, match="cannot be what an XMDI container is called"):
+        with pytest.raises(FormatError, match="is not a valid name of an XMDI container"):
             formats.dumps_motions(motion, "xmdi", xmdi_tags=("judo", bad))

@@ -48,7 +48,7 @@ def is_refused_or_read(read: Callable[[], tuple[list[Motion], Report]]) -> None:
         motions, _ = read()
     except FormatError as error:
         assert error.message
-        whole = ("empty", "binary", "cannot be read here")
+        whole = ("empty", "binary", "not supported")
         assert error.line is not None or any(words in error.message for words in whole)
     else:
         for motion in motions:

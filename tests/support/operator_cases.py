@@ -330,7 +330,7 @@ _SILENT = with_options(duo, no_action)
 _NO_PARTS = (_NOTHING, "Select bodies or joints of the mechanism")
 _NO_JOINT = (_NOTHING, "Select a joint, its bone, or the body that it moves")
 _NO_JOINTS = (_NOTHING, "Select joints, their bones, or bodies that they move")
-_NO_MOTION = (_SILENT, "plays no motion: import one, bake its gait or choose an Action")
+_NO_MOTION = (_SILENT, "no motion. Import one, bake its gait or choose an Action")
 _NOT_OBJECT_MODE = (in_pose_mode, "Go to object mode to add a mechanism")
 _KEPT_ELSEWHERE = "writes a file and leaves the .blend as it is"
 _PREFERENCES = "changes the preferences, which are the user's and of no .blend: Blender undoes none of them"
@@ -351,9 +351,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.add_mechanism": Case(blank, (_NOT_OBJECT_MODE,), model=False),
     "knuckle.add_servo_name": Case(with_options(duo, name="left", servo="Left Hip")),
-    "knuckle.bake_gait": Case(
-        with_options(duo, no_action, frame_end=6), ((alone, "The mechanism came without a gait"),)
-    ),
+    "knuckle.bake_gait": Case(with_options(duo, no_action, frame_end=6), ((alone, "The mechanism has no gait"),)),
     "knuckle.bake_physics": Case(
         with_options(duo, drive("LIMP"), frame_end=6),
         ((duo, "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"),),
@@ -376,7 +374,7 @@ CASES: dict[str, Case] = {
     "knuckle.delete_parts": Case(picked("Left Leg"), (_NO_PARTS,)),
     "knuckle.delete_pose": Case(
         with_options(duo, op("knuckle.store_pose", name="Crouch"), pose="Crouch"),
-        ((duo, "The mechanism has no poses: Store Pose keeps one"),),
+        ((duo, "The mechanism has no poses: use Store Pose first"),),
     ),
     "knuckle.drive_loop": Case(linkage),
     "knuckle.duplicate_limb": Case(picked("Left Leg"), ((_NOTHING, "Select bodies of the mechanism, or joints"),)),
@@ -403,7 +401,7 @@ CASES: dict[str, Case] = {
     "knuckle.key_servos": Case(with_options(duo, no_action)),
     "knuckle.link_found_twins": Case(
         with_options(picked("Left Leg", "Left Hip"), op("knuckle.unlink_twins"), op("knuckle.find_twins")),
-        ((duo, "Find Twins first, and tick pairs"),),
+        ((duo, "Find Twins first, and mark pairs"),),
     ),
     "knuckle.link_twins": Case(
         with_options(picked("Left Leg", "Right Leg"), op("knuckle.unlink_twins")),
@@ -444,7 +442,7 @@ CASES: dict[str, Case] = {
             set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0),
             keys=True,
         ),
-        (_NO_PARTS, (picked("Tool"), "None of the selected parts has a twin: Find Twins")),
+        (_NO_PARTS, (picked("Tool"), "No selected part has a twin: use Find Twins")),
     ),
     "knuckle.move_joint": Case(picked("Left Hip"), (_NO_JOINT,)),
     "knuckle.new_model": Case(blank, (_NOT_OBJECT_MODE,), model=False),
@@ -459,7 +457,7 @@ CASES: dict[str, Case] = {
     ),
     "knuckle.recall_pose": Case(
         with_options(duo, op("knuckle.store_pose", name="Crouch"), op("knuckle.zero_servos"), pose="Crouch"),
-        ((duo, "The mechanism has no poses: Store Pose keeps one"),),
+        ((duo, "The mechanism has no poses: use Store Pose first"),),
     ),
     "knuckle.refit": Case(with_options(duo, set_to("Left Hip", "location", (-0.7, 0.0, 2.1)))),
     "knuckle.remove_body_keys": Case(ran, ((duo, "The bodies have no keyframes of their own"),)),
@@ -485,7 +483,7 @@ CASES: dict[str, Case] = {
     "knuckle.show_servo": Case(with_options(duo, servo="Left Hip", frame=4.0), window="motions.py: a click on a row"),
     "knuckle.split_model": Case(
         picked("Left Leg"),
-        ((duo, "Select bodies of the mechanism to split them off"), (in_pose_mode, "Go to object mode to split")),
+        ((duo, "Select the bodies to split off"), (in_pose_mode, "Go to object mode to split")),
         window="editing.py",
     ),
     "knuckle.stop_looping": Case(with_options(duo, op("knuckle.loop_motion", way="CYCLES")), (_NO_MOTION,)),

@@ -44,7 +44,7 @@ _SENTENCES = {
     "why",
 }
 #: How the table of joints ends the tooltips of its fields.
-_OF_TICKED = ". Of all ticked joints, if this one is"
+_OF_TICKED = ", of all marked joints if marked"
 #: Endings of the names of functions that return a text of the interface.
 _ANSWERS = ("_message", "_reason", "_summary", "progress_text")
 

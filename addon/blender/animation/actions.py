@@ -174,7 +174,7 @@ def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
 def require_no_tweak_mode(rig: bpy.types.Object) -> None:
     """Raise ValueError if an NLA strip is in tweak mode, in which Blender does not let the Action be exchanged."""
     if rig.animation_data is not None and rig.animation_data.use_tweak_mode:
-        raise ValueError("An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first")
+        raise ValueError("Action: locked while an NLA strip is in tweak mode. Leave tweak mode (Tab)")
 
 
 @contextmanager

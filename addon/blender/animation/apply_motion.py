@@ -104,7 +104,7 @@ def apply(
     _report_unsupported(motion, placed, tracks, report)
     require_no_tweak_mode(rig)
     if onto is not None and not onto.is_editable:
-        raise ValueError(f"Action {onto.name!r} belongs to another file: make it local to put keys into it")
+        raise ValueError(f"Action {onto.name!r}: linked from another file. Make it local to add keyframes")
     if cyclic and onto is not None:
         _require_modifier_room(_track_curves(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
@@ -123,14 +123,16 @@ def apply(
         _extend_frame_range(scene, float(clock.frames(motion.duration)), report)
     keyed = sum(not channel.is_root for channel in tracks)
     every = sum(not each.root for each in motion.trajectories)
-    report.info("servos-keyed", f"{keyed} of {every} servos keyed in Action {action.name!r}")
+    report.info("servos-keyed", f"Servos keyframed: {keyed} of {every}, in Action {action.name!r}")
     return action, report
 
 
 def _extend_frame_range(scene: bpy.types.Scene, last: float, report: Report) -> None:
     """Extend the scene's range to a frame, up to Blender's last frame."""
     if last > _LAST_FRAME:
-        report.warn("scene-too-short", f"The motion ends at frame {last:g}; Blender's scenes end at {_LAST_FRAME}")
+        report.warn(
+            "scene-too-short", f"Frame range: the motion ends at frame {last:g}, Blender's maximum is {_LAST_FRAME}"
+        )
     scene.frame_end = max(scene.frame_end, int(np.ceil(min(last, _LAST_FRAME) - 1e-6)))
 
 
@@ -230,17 +232,17 @@ def match_channels(
     for name, servo in match.pairs.items():
         trajectory = motion.trajectories[last[name]]
         if not len(trajectory.times):
-            report.info("servo-empty", f"Servo {name!r} has no keys", where=name)
+            report.info("servo-empty", f"Servo {name!r} has no keyframes", where=name)
         elif servo in channel_of:
             placed[last[name]] = channel_of[servo]
             _report_unit_mismatch(trajectory, channel_of[servo], report)
         else:
-            report.warn("servo-unmatched", f"Servo {name!r} moves nothing here: its joint has no bone", where=name)
+            report.warn("servo-unmatched", f"Servo {name!r} has no effect: its joint has no bone", where=name)
     if names and not match.pairs:
         examples = ", ".join(map(repr, names[:3]))
         raise FormatError(
-            f"{rig.name!r} has none of the servos of motion {motion.name!r} ({examples})",
-            remedy="Choose the mechanism that it was made for, or say under Servo Names which servos they are.",
+            f"Motion {motion.name!r}: no servo ({examples}) is in {rig.name!r}",
+            remedy="Choose the mechanism of this motion, or assign servos under Servo Names.",
         )
     return placed
 
@@ -248,10 +250,10 @@ def match_channels(
 def _report_unit_mismatch(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
         name = channel.name
-        what = f"a length, but {name!r} turns" if channel.is_angle else f"an angle, but {name!r} slides"
+        what = f"a length, but {name!r} rotates" if channel.is_angle else f"an angle, but {name!r} translates"
         report.warn(
             "unit-mismatch",
-            f"The file gives servo {trajectory.name!r} the unit of {what}: look at it",
+            f"Servo {trajectory.name!r}: its unit in the file is that of {what}. Check it",
             where=trajectory.name,
         )
 
@@ -261,18 +263,20 @@ def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -
     for name, why in match.unmatched.items():
         if name not in roots:
             report.warn(
-                "servo-unmatched", f"Servo {name!r} moves nothing here ({why}); it goes out again unchanged", where=name
+                "servo-unmatched", f"Servo {name!r} has no effect ({why}). It is exported unchanged", where=name
             )
     for body in dict.fromkeys(root_body_name(name) for name in match.unmatched if name in roots):
         report.warn(
             "root-unmatched",
-            f"Root motion of {body!r} moves nothing here (no root has this name); it goes out again unchanged",
+            f"Root motion of {body!r} has no effect (no root body has this name). It is exported unchanged",
             where=body,
         )
     for name, servo in match.loose.items():
-        report.info("servo-matched", f"Servo {name!r} was taken for {servo!r}", where=name)
+        report.info("servo-matched", f"Servo {name!r} was matched with {servo!r}", where=name)
     for name in match.repeated:
-        report.warn("servo-repeated", f"Servo {name!r} is there more than once; the last one plays", where=name)
+        report.warn(
+            "servo-repeated", f"Servo {name!r} occurs several times in the motion. The last one plays", where=name
+        )
 
 
 def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, report: Report) -> None:
@@ -282,13 +286,14 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
         if not fits_float32(values):
             clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
             report.warn(
-                "values-clipped", f"{clipped} of {len(keys)} keys of {channel.name!r} are too large for Blender"
+                "values-clipped",
+                f"Servo {channel.name!r}: {clipped} of {len(keys)} keyframes exceed Blender's range and are clamped",
             )
         merged = len(motion.trajectories[place].times) - len(keys)
         if merged:
             report.warn(
                 "keys-merged",
-                f"{merged} keys of {channel.name!r} are within a hundredth of a frame of others: one shows for them",
+                f"Servo {channel.name!r}: {merged} keyframes are within 0.01 frames of others and are merged",
             )
 
 
@@ -296,7 +301,7 @@ def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
     """Raise ValueError if a curve has modifiers but no Cycles: the Cycles modifier has to be the first."""
     for curve in curves:
         if len(curve.modifiers) and cycles_modifier(curve) is None:
-            raise ValueError(f"The curve {curve.data_path} has modifiers, and the one that repeats has to be the first")
+            raise ValueError(f"F-Curve {curve.data_path}: the Cycles modifier is not the first. Move it up")
 
 
 def _write_action_record(action: bpy.types.Action, motion: Motion) -> None:

@@ -68,9 +68,9 @@ def editable_action(rig: bpy.types.Object) -> bpy.types.Action:
     """
     action = active_action(rig)
     if action is None:
-        raise ValueError(f"{rig.name!r} plays no motion: import one, bake its gait or choose an Action")
+        raise ValueError(f"{rig.name!r}: no motion. Import one, bake its gait or choose an Action")
     if not action.is_editable:
-        raise ValueError(f"Action {action.name!r} belongs to another file: make it local to edit it")
+        raise ValueError(f"Action {action.name!r}: linked from another file. Make it local to edit it")
     return action
 
 
@@ -159,9 +159,7 @@ def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
     apart = [np.diff(each.keyframe_times.astype(np.float32)).min() for each in keys if len(each) > 1]
     least = min(apart, default=np.inf)
     if least < MIN_KEY_SPACING:
-        raise ValueError(
-            f"Keys would be {max(least, 0.0):.2g} frames apart, and Blender makes one of those within 0.01: {remedy}"
-        )
+        raise ValueError(f"Keyframes: distance of {max(least, 0.0):.2g} frames, below Blender's minimum of 0.01: {remedy}")
 
 
 def read_curve(curve: bpy.types.FCurve) -> CurveData:
@@ -210,9 +208,7 @@ def add_cycles(curve: bpy.types.FCurve) -> Any:
 def require_cycles_room(curve: bpy.types.FCurve) -> None:
     """Raise ValueError if a curve has modifiers other than Cycles: Cycles has to be the first modifier."""
     if any(each.type != "CYCLES" for each in curve.modifiers):
-        raise ValueError(
-            f"The curve {curve.data_path} has modifiers already, and Cycles has to be the first: remove them"
-        )
+        raise ValueError(f"F-Curve {curve.data_path}: it has modifiers, and Cycles must be the first. Remove them")
 
 
 def remove_cycles(curve: bpy.types.FCurve) -> bool:
@@ -448,10 +444,10 @@ def report_sampling_error(
     shares = (np.arange(_ERROR_SUBSAMPLES) + 0.5) / _ERROR_SUBSAMPLES
     between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
     worst = float(np.abs(evaluate_curve(curve, between) - np.interp(between, places, values)).max())
-    unit = "rad" if channel.is_angle else "length units"
+    unit = "rad" if channel.is_angle else "m"
     report.info(
         "curve-sampled",
-        f"The curve of {channel.name!r} was sampled every {1000 * step:g} ms: lines between samples "
-        f"stray from it by {worst:.2g} {unit} at most",
+        f"Servo {channel.name!r}: its curve was sampled every {1000 * step:g} ms, with an error of at most "
+        f"{worst:.2g} {unit}",
         where=channel.name,
     )

@@ -83,8 +83,8 @@ def set_up_gait(
     rate = scene.render.fps / scene.render.fps_base
     last = scene.frame_start + int(np.ceil(seconds * rate))
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
-    inputs = f"; it listens to {', '.join(gait.controls)}" if gait.controls else ""
-    report.info("gait", f"The gait moves {len(gait.joints)} servos and plays as Action {action.name!r}{inputs}")
+    inputs = f"; inputs: {', '.join(gait.controls)}" if gait.controls else ""
+    report.info("gait", f"Gait: moves {len(gait.joints)} servos, as Action {action.name!r}{inputs}")
 
 
 def bake_gait(

@@ -87,14 +87,14 @@ def mirror_keys(
     every = curves_by_id(rig, action, places)
     curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
     if curves.keys().isdisjoint(servo_curve_ids(rig)):
-        raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
+        raise ValueError(f"Action {action.name!r}: no keyframes of servos of {rig.name!r}")
     given = {place: read_curve(curve) for place, curve in curves.items()}
     work = _CurveMirror(rig, given, every.keys() - curves.keys(), mirror.report)
     channels = servo_channels(rig)
     for joint in chosen:
         work.mirror(mirror.joints[joint], channels)
     if not work.made:
-        raise ValueError(f"None of the chosen servos of {rig.name!r} has a counterpart that could do what it does")
+        raise ValueError(f"{rig.name!r}: none of the chosen servos has a twin with the same degrees of freedom")
     if side == "both" and bones is None:
         work.mirror_paths(mirror, phase)
     if phase:
@@ -117,7 +117,7 @@ def mirror_keys(
     action.update_tag()
     moved, count = len(made), len({*chosen} & channels.keys())
     turned = "1 joint" if count == 1 else f"{count} joints"
-    drawn = "1 curve" if moved == 1 else f"{moved} curves"
+    drawn = "1 F-Curve" if moved == 1 else f"{moved} F-Curves"
     told = f"{turned} mirrored, {drawn} written"
     mirror.report.info("mirrored", told)
     return mirror.report
@@ -177,10 +177,12 @@ class _CurveMirror:
         """Mirror a ball joint or free block: quaternion and location of its bone, which are in the bone's axes."""
         free = part.kind == "free"
         if free and source.against != target.against:
-            self.report.warn("mirror-alone", f"Left as it is, its counterpart is hung up inversely: {source.name!r}")
+            self.report.warn(
+                "mirror-alone", f"Servo {source.name!r}: unchanged, parent and child of its twin are reversed"
+            )
             return
         if self._is_mixed(source.bone, target.bone):
-            self.report.warn("mirror-muted", f"Left as it is, some of its curves are muted: {source.name!r}")
+            self.report.warn("mirror-muted", f"Servo {source.name!r}: unchanged, some of its F-Curves are muted")
             return
         into, out_of = block_rotation(self.rig, source.bone), block_rotation(self.rig, target.bone).T
         sense = 1.0 if source.against == target.against else -1.0
@@ -204,11 +206,13 @@ class _CurveMirror:
             if not (self._moves_from_rest(bone) or self._moves_from_rest(other)):
                 continue
             if twin not in roots or abs(plane.height(rests[body][:3, 3]) + plane.height(rests[twin][:3, 3])) > near:
-                self.report.warn("mirror-path", f"The path of {bone!r} stays as it was: nothing mirrors its root")
+                self.report.warn(
+                    "mirror-path", f"Root motion of {bone!r}: unchanged, its root body has no mirror image"
+                )
             elif why := self._unmirrored_reason(bone, other, late):
                 self.report.warn("mirror-path", why)
             elif self._unmirrored_reason(other, bone, late):
-                stays = f"The path of {bone!r} stays as it was, as that of {other!r} does"
+                stays = f"Root motion of {bone!r}: unchanged, as that of {other!r}"
                 self.report.warn("mirror-path-of-twin", stays)
             else:
                 turn = rests[twin][:3, :3].T @ plane.reflection[:3, :3] @ rests[body][:3, :3]
@@ -224,7 +228,7 @@ class _CurveMirror:
         if non_quaternion_rotation(self.rig, bone)[0]:
             return non_quaternion_reason(bone)
         if self._is_mixed(bone, other):
-            return f"The path of {bone!r} stays as it was: some of its curves are muted"
+            return f"Root motion of {bone!r}: unchanged, some of its F-Curves are muted"
         return late.get(bone, "")
 
     def _is_mixed(self, *bones: str) -> bool:

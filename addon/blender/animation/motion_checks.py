@@ -43,15 +43,13 @@ def require_joints(found: RigParts, report: Report) -> None:
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{found.rig.name!r} has lost the objects of its joints ({abbreviate_names(lost, 5)}), without which it "
-            "has no servos",
-            remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
+            f"{found.rig.name!r}: joints are missing ({abbreviate_names(lost, 5)}), so it has no servos",
+            remedy="Copy the collection of the whole mechanism, or press Rebuild Missing Parts.",
         )
     if lost:
         report.warn(
             "joints-missing",
-            f"Bones {abbreviate_names(lost, 5)} have lost the objects of their joints and are not in the motion: "
-            "Rebuild Missing Parts makes them anew",
+            f"Bones without a joint are not in the motion: {abbreviate_names(lost, 5)}. Press Rebuild Missing Parts",
         )
 
 
@@ -61,9 +59,9 @@ def report_frame_rate(action: bpy.types.Action | None, clock: Clock, report: Rep
     if own is not None and not is_same_rate(own, now):
         report.warn(
             "rate-changed",
-            f"The motion was keyed at {own:g} frames per second and the scene shows {now:g}: unless its keys were "
-            f"moved, it plays at {now / own:.3g} times the speed of its file, and is written so. Set the scene to "
-            f"{own:g}, or give Speed the factor {own / now:.4g}",
+            f"Frame rate: the motion has {own:g} fps, the scene {now:g} fps, so it plays and is written at "
+            f"{now / own:.3g} times the speed of its file. Set the scene to {own:g} fps, or use Speed with factor "
+            f"{own / now:.4g}",
         )
 
 
@@ -99,11 +97,11 @@ def apply_stop_policy(
     listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
     if stops == "REFUSE":
         raise FormatError(
-            f"values are beyond the stops: {listed}",
-            remedy="Keep them within, or choose to clamp them or to write them as they are.",
+            f"Values outside the stops: {listed}",
+            remedy="Correct them, or choose to clamp them or to write them unchanged.",
         )
-    done = "were put at them" if stops == "CLAMP" else "are written as they are"
-    report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
+    done = "were clamped" if stops == "CLAMP" else "are written unchanged"
+    report.warn("beyond-stops", f"Values outside the stops {done}: {listed}")
 
 
 def require_finite(track: Trajectory) -> None:
@@ -111,8 +109,8 @@ def require_finite(track: Trajectory) -> None:
     wrong = ~np.isfinite(track.values)
     if wrong.any():
         raise FormatError(
-            f"servo {track.name!r} is at no number, first at {track.times[np.argmax(wrong)]:g} s",
-            remedy="Look at its drivers and constraints.",
+            f"Servo {track.name!r}: its value is not finite, first at {track.times[np.argmax(wrong)]:g} s",
+            remedy="Check its drivers and constraints.",
         )
 
 

@@ -43,7 +43,7 @@ def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None
     meant = None if bones is None else joints_of_bones(rig, bones)
     out = {joint: own for joint, own in _independent_channels(rig).items() if meant is None or joint in meant}
     if not out:
-        raise ValueError(f"{rig.name!r} has no such servo that could be posed: a loop's follow what drives them")
+        raise ValueError(f"{rig.name!r}: no such servo can be posed, dependent joints follow their input joints")
     return out
 
 
@@ -110,7 +110,7 @@ def toggle_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
     """
     found = next(((joint, c) for joint, own in posable_channels(rig).items() for c in own if c.name == name), None)
     if found is None:
-        raise ValueError(f"{rig.name!r} has no servo called {name!r} that could be keyed")
+        raise ValueError(f"{rig.name!r}: no servo {name!r} that can be keyframed")
     joint, channel = found
     if key_state(rig, channel, frame) != "here":
         key_pose(rig, {joint: [channel]}, frame)
@@ -178,7 +178,7 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
         ValueError: The name is empty.
     """
     if not name.strip():
-        raise ValueError("A pose needs a name")
+        raise ValueError("Pose: the name is empty. Enter a name")
     channels = [channel for own in posable_channels(rig, bones).values() for channel in own]
     values = PoseReader(rig, channels).read()
     tracks: Tracks = {

@@ -65,7 +65,7 @@ def repeat_keys(
         The span of the repeated cycle, in frames.
     """
     if rounds < 1:
-        raise ValueError(f"A motion can be played once or more often, not {rounds} times")
+        raise ValueError(f"Repeats: {rounds} is below 1. Enter 1 or more")
     curves, keys, span, on = _repeated_range(rig, bones, gap if seam == "repeat" else 0.0)
     if seam == "blend":
         keys = {place: own if place in on else blend_to_first_value(own, span, blend) for place, own in keys.items()}
@@ -163,7 +163,7 @@ def scale_action_speed(
     With all bones, root motion is scaled too.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
-        raise ValueError(f"A speed has to be above 0: {factor:g} is not")
+        raise ValueError(f"Speed: {factor:g} is not above 0. Enter a larger factor")
     _change_keys(rig, bones, lambda keys: keys.faster(factor, about), "let it play less fast, or last longer")
 
 
@@ -192,7 +192,7 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
         meant = "none of the servos" if bones is None else "none of the selected servos"
-        raise ValueError(f"Action {action.name!r} keys {meant} of {rig.name!r}")
+        raise ValueError(f"Action {action.name!r}: it has keyframes of {meant} of {rig.name!r}")
     return curves
 
 

@@ -70,7 +70,7 @@ def _left_reason(rig: bpy.types.Object, bone: str, keys: Mapping[CurveId, Keyfra
         min(each.first for each in moving) < first - KEY_SPACING
         or max(each.last for each in moving) > last + KEY_SPACING
     ):
-        return f"The path of {bone!r} has keys before or after those of the servos: it stays as it was"
+        return f"Root motion of {bone!r}: unchanged, it has keyframes before or after those of the servos"
     return _turn_reason(bone, keys)
 
 
@@ -90,8 +90,8 @@ def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
     if alike >= np.cos(0.5 * _DIRECTION_TOLERANCE):
         return ""
     if alike <= -np.cos(0.5 * _DIRECTION_TOLERANCE):
-        return f"The path of {bone!r} turns all the way round: it stays as it was"
-    return f"The path of {bone!r} ends in another direction than it begins: it stays as it was"
+        return f"Root motion of {bone!r}: unchanged, it makes a full revolution"
+    return f"Root motion of {bone!r}: unchanged, its direction differs at start and end"
 
 
 def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
@@ -110,7 +110,7 @@ def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, boo
 
 def non_quaternion_reason(bone: str) -> str:
     """Return the reason why the path of a root that is not rotated by quaternions is left unchanged."""
-    return f"The path of {bone!r} stays as it was: its bone is not turned by quaternions"
+    return f"Root motion of {bone!r}: unchanged, its bone does not use quaternions"
 
 
 def span_with_gap(span: MotionSpan) -> MotionSpan:

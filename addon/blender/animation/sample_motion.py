@@ -208,7 +208,7 @@ class _MotionSampler:
             wanted = [channel for channel in wanted if channel not in self.idle]
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
         servos, kept = (sum(not channel.is_root for channel in each) for each in (wanted, exact))
-        self.report.info("servos-taken", f"{kept} key for key, {servos - kept} sampled")
+        self.report.info("servos-taken", f"Servos: {kept} exported with their keyframes, {servos - kept} sampled")
         self._report_residues()
         apply_stop_policy(self.parts, tracks, self.options.stops, self.report)
         self._thin(tracks)
@@ -265,7 +265,7 @@ class _MotionSampler:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
         silent = [channel.name for channel in off if (channel.joint, channel.number) not in self.physical]
         if silent:
-            self.report.warn("muted", f"Their curves are muted and count for nothing: {abbreviate_names(silent, 5)}")
+            self.report.warn("muted", f"Muted F-Curves are ignored: {abbreviate_names(silent, 5)}")
 
     def _copy_keys(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
         """Return the keys of the servos whose curves are their whole motion."""
@@ -311,7 +311,7 @@ class _MotionSampler:
         if found.off_grid:
             self.report.info(
                 "off-grid",
-                f"{found.off_grid} keys of {channel.name!r} are between the steps of the format",
+                f"Servo {channel.name!r}: {found.off_grid} keyframes are between the time steps of the format",
                 where=channel.name,
             )
         self.at_source_times &= found.at_source_times
@@ -406,7 +406,8 @@ class _MotionSampler:
             tracks[channel] = Trajectory(track.name, track.times[kept], track.values[kept])
         if before:
             self.report.info(
-                "keys-reduced", f"{after} of {before} samples are kept, within {self.options.tolerance:g} of the others"
+                "keys-reduced",
+                f"Samples: {after} of {before} are kept, with an error of at most {self.options.tolerance:g}",
             )
 
     def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
@@ -435,7 +436,9 @@ class _MotionSampler:
         stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
         if stale:
             listed = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
-            self.report.warn("renamed-since", f"Renamed servos go out under the names of the motion's file: {listed}")
+            self.report.warn(
+                "renamed-since", f"Renamed servos are exported with their names in the motion's file: {listed}"
+            )
 
 
 def bodies_follow_keys(rig: bpy.types.Object) -> bool:
@@ -501,7 +504,7 @@ class TrajectoryWriter:
         if idle and not at_source_times:
             self.report.warn(
                 "left-over-times",
-                f"Keys were moved, but not those of the servos that move nothing here: {abbreviate_names(idle, 5)}",
+                f"Keyframes were moved, except those of servos without effect: {abbreviate_names(idle, 5)}",
             )
         return [placed[place] for place in sorted(placed)] + others
 
@@ -538,7 +541,7 @@ class TrajectoryWriter:
         if not own.unit and origin.units != self.out:
             self.report.warn(
                 "left-over-unit",
-                f"Servo {own.name!r} moves nothing here: its numbers stay as they are in its file",
+                f"Servo {own.name!r} has no effect. Its values stay as in its file",
                 where=own.name,
             )
         own = replace(own, times=own.times.copy(), values=own.values.copy())  # the document stays as it was read

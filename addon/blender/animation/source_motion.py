@@ -193,8 +193,8 @@ def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple
         if motion is None:
             report.warn(
                 "origin-lost",
-                f"The document that {action.name!r} was imported from is gone from this file: its numbers go out with "
-                "the seven digits that keys have",
+                f"Action {action.name!r}: its source document is missing in this .blend, so values are exported with "
+                "7 digits",
             )
             continue
         known = [servo for servo in kept.servos if 0 <= servo.place < len(motion.trajectories)]

@@ -160,30 +160,32 @@ class ResidueMeter:
         if slid > 0.0 or turned > 0.0:
             report.warn(
                 "armature-moves",
-                f"Armature {self._rig.name!r} moves as an object, by up to {slid / metre:.3g} {length} "
-                f"(frame {at:g}) and {turned / radian:.3g} {angle} (frame {on:g}), which no motion file holds: "
-                "key the bone of its root instead",
+                f"Armature {self._rig.name!r}: motion of the object is not exported, up to {slid / metre:.3g} {length} "
+                f"(frame {at:g}) and {turned / radian:.3g} {angle} (frame {on:g}). "
+                "Keyframe the bone of its root body instead",
             )
         turn, slide, scale = (self.worst[kind] for kind in _KINDS)
         if turn.bone:
             report.warn(
                 "bone-turn",
-                f"Bone {turn.bone!r} turns by {turn.size / radian:.3g} {angle} beside its joint (frame {turn.frame:g}; "
-                f"bones that do: {len(turn.bones)}), which no servo holds: it is not in the file. "
-                "Unkey these axes, or move what inverse kinematics aims it at",
+                f"Bone {turn.bone!r}: rotation of {turn.size / radian:.3g} {angle} outside its joint is not exported "
+                "(frame "
+                f"{turn.frame:g}; bones: {len(turn.bones)}). "
+                "Delete the keyframes of these axes, or move the target of inverse kinematics",
             )
         if slide.bone:
             report.warn(
                 "bone-slide",
-                f"Bone {slide.bone!r} slides by {slide.size / metre:.3g} {length} beside its joint (frame "
-                f"{slide.frame:g}; bones that do: {len(slide.bones)}), which no servo holds: it is not in the file. "
-                "Unkey these channels",
+                f"Bone {slide.bone!r}: translation of {slide.size / metre:.3g} {length} outside its joint is not "
+                "exported "
+                f"(frame {slide.frame:g}; bones: {len(slide.bones)}). "
+                "Delete the keyframes of these channels",
             )
         if scale.bone:
             report.warn(
                 "bone-scale",
-                f"Bone {scale.bone!r} is scaled, by {scale.size:.3g} more or less than 1 (frame {scale.frame:g}; bones "
-                f"that are: {len(scale.bones)}), which no servo holds: it is not in the file. Take the scale away "
+                f"Bone {scale.bone!r}: scale is not exported, {scale.size:.3g} off 1 (frame {scale.frame:g}; bones: "
+                f"{len(scale.bones)}). Clear the scale "
                 "(Alt+S)",
             )
 

@@ -100,7 +100,7 @@ def read_document(rig: bpy.types.Object) -> Mechanism | None:
     except FormatError as error:
         raise FormatError(
             error.message, path=f"the Text {settings(rig).document.name!r}", line=error.line, where=error.where,
-            remedy="It is what files are written from: undo what was typed there, or Rebuild Missing Parts.",
+            remedy="Undo the edits in this Text, or press Rebuild Missing Parts.",
         ) from error  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def linked_scene_message(scene: bpy.types.Scene) -> str:
     if scene.library is None:
         return ""
     return (
-        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this "
+        f"Scene {scene.name!r}: linked from another file, so nothing can be added. Choose a scene of this "
         "file, or make it local (File > External Data, or the Outliner)"
     )
 
@@ -167,12 +167,11 @@ def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.ty
     if isinstance(model, bpy.types.Object):
         return model
     if model is None:
-        raise ValueError("The mechanism has lost its collection: Rebuild Missing Parts makes it anew")
+        raise ValueError("Mechanism: its collection is missing. Press Rebuild Missing Parts")
     rig = rig_in(model)
     if rig is None:
         raise ValueError(
-            f"Collection {model.name!r} holds no mechanism: its armature is missing. Rebuild Missing Parts takes "
-            "it back"
+            f"Collection {model.name!r}: the armature of its mechanism is missing. Press Rebuild Missing Parts"
         )
     return rig
 
@@ -187,7 +186,7 @@ def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.C
         return model
     collection = _collection(model)
     if collection is None:
-        raise ValueError(f"{model.name!r} has lost its collection: Rebuild Missing Parts makes it anew")
+        raise ValueError(f"Mechanism {model.name!r}: its collection is missing. Press Rebuild Missing Parts")
     return collection
 
 

@@ -129,13 +129,13 @@ def make_body(
     """
     for obj in objects:
         if obj.type != "MESH":
-            raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
+            raise ValueError(f"{obj.name!r}: not a mesh, only meshes can be bodies")
         if obj.library is not None or obj.override_library is not None:
             raise ValueError(
-                f"{obj.name!r} is linked from another file: make it local first (Object > Relations > Make Local)"
+                f"{obj.name!r}: linked from another file. Make it local first (Object > Relations > Make Local)"
             )
         if rig_of(obj) is not None:
-            raise ValueError(f"{obj.name!r} belongs to {_model_name(rig_of(obj))!r} already")
+            raise ValueError(f"{obj.name!r}: already in mechanism {_model_name(rig_of(obj))!r}")
     before = newest_session_uid(("meshes",))
     depsgraph = bpy.context.evaluated_depsgraph_get()
     found = []
@@ -144,7 +144,7 @@ def make_body(
         solid = fit_solid(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
         if not (solid.volume > 0.0 or mass):
             remove_datablocks_since(before, ("meshes",))
-            raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
+            raise ValueError(f"{obj.name!r}: its mesh encloses no volume. Enter a mass, or close the mesh")
         found.append((obj, mesh, solid))
     report = Report()
     for obj, mesh, solid in found:
@@ -179,10 +179,10 @@ def _detach_animation(obj: bpy.types.Object, report: Report) -> None:
     for curve in driven:
         data.drivers.remove(curve)
     if actions or driven:
-        kept = f": {', '.join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))} kept"
+        kept = f". {', '.join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))} kept"
         report.warn(
             "animation-put-aside",
-            f"{obj.name!r} is moved by its bone now, and no more by its own animation{kept if actions else ''}",
+            f"{obj.name!r}: its animation was unlinked, it now follows its bone{kept if actions else ''}",
             where=obj.name,
         )
 
@@ -264,9 +264,9 @@ def add_joint(
     """
     for end in (parent, child):
         if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
-            raise ValueError(f"{end.name!r} is no body of {_model_name(rig)!r}")
+            raise ValueError(f"{end.name!r}: not a body of {_model_name(rig)!r}")
     if parent == child:
-        raise ValueError("A joint is between two bodies: select another one")
+        raise ValueError("Joint: both ends are the same body. Select another body")
     present = begin_edit(rig)
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = make_dofs(type_)

@@ -95,7 +95,7 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
-        raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
+        raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
     plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
     with signals_blocked():
         for empty, mate in chosen.items():
@@ -213,9 +213,9 @@ def stops_from_motion(
     for each in joint_dofs(rig, empties):
         found = rows.get(each.name)
         if found is None:
-            report.warn("no-keys", f"Not set, nothing keys it: {each.name}", where=each.name)
+            report.warn("no-keys", f"{each.name}: not set, it has no keyframes", where=each.name)
         elif found.high - found.low <= _STILL_TOLERANCE:
-            report.warn("still", f"Not set, the motion does not move it: {each.name}", where=each.name)
+            report.warn("still", f"{each.name}: not set, the motion does not move it", where=each.name)
         elif _try_set_stops(each, (found.low, found.high), report):
             done.append(each.empty)
     notify_joints(done)
@@ -257,12 +257,12 @@ def is_angular(each: JointDof) -> bool:
 def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
     """Set the given stops, unless the lower would be above the upper; return whether they were set."""
     if each.kept is None:
-        report.warn("no-stops", f"Not set, its file keeps no stops for it: {each.name}", where=each.name)
+        report.warn("no-stops", f"{each.name}: not set, its file format has no stops for it", where=each.name)
         return False
     low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
     if low is not None and high is not None and low > high:
         other = "upper" if limits[0] is not None else "lower"
-        report.warn("beyond-other", f"Not set, it stands at its {other} stop, or beyond: {each.name}", where=each.name)
+        report.warn("beyond-other", f"{each.name}: not set, its value is at or past the {other} stop", where=each.name)
         return False
     with signals_blocked():
         for end, value in zip(STOP_ENDS, limits, strict=True):
@@ -315,7 +315,7 @@ class JointSweep:
         self.rig, self.seconds = rig, seconds
         self._parts = [each for each in joint_dofs(rig, empties) if each.is_posed]
         if not self._parts:
-            raise ValueError("None of the joints has a bone of its own to move: a loop's joints follow what drives it")
+            raise ValueError("Joints: none can be moved, dependent joints follow the input joints of their closed loop")
         self._before = bone_properties(rig)
         every = servo_channels(rig)
         self._channels: dict[str, list[Channel]] = {

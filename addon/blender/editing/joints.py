@@ -250,9 +250,11 @@ def require_swappable(empty: bpy.types.Object) -> None:
     """Raise ValueError if parent and child of a joint cannot be swapped."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
-        raise ValueError(f"{empty.name!r} is not between two bodies")
+        raise ValueError(f"{empty.name!r}: not between two bodies")
     if any(dof.kind == "free" and dof.initial.any() for dof in read_dofs(record)):
-        raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
+        raise ValueError(
+            f"{empty.name!r}: a free joint with an initial value other than 0. Move its bodies together first"
+        )
 
 
 def swap_ends(empty: bpy.types.Object) -> Report:
@@ -411,7 +413,7 @@ def joint_placement(
         return child.matrix_world.normalized()
     if where == "NEAREST":
         if parent is None:
-            raise ValueError("The nearest points are between two bodies: select both")
+            raise ValueError("Nearest points: they are between two bodies. Select both")
         return nearest_points_pose(parent, child)
     bodies = [obj for obj in (context.view_layer.objects.active, child, parent) if obj is not None]
     find = _face_pose if where == "FACE" else _ring_pose
@@ -420,8 +422,10 @@ def joint_placement(
         if found is not None:
             return found
     if where == "FACE":
-        raise ValueError("No face is active: select one in edit mode, on either body, and come back")
-    raise ValueError("No ring is selected: select an edge loop, or the points of a circle, in edit mode on either body")
+        raise ValueError("Face: none is active. Select one in Edit Mode on either body")
+    raise ValueError(
+        "Ring: none is selected. Select an edge loop, or the vertices of a circle, in Edit Mode on either body"
+    )
 
 
 def _world_points(obj: bpy.types.Object) -> Array:
@@ -489,7 +493,7 @@ def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Ma
             if place is not None and (best is None or distance < best[0]):
                 best = distance, (place + Vector(point.tolist())) / 2.0
     if best is None:
-        raise ValueError(f"{parent.name!r} or {child.name!r} has no faces")
+        raise ValueError(f"{parent.name!r} or {child.name!r}: the mesh has no faces")
     turn = child.matrix_world.to_quaternion().to_matrix().to_4x4()
     return Matrix.Translation(best[1]) @ turn
 

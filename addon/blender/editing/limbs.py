@@ -136,7 +136,7 @@ def duplicate_limb(
     """
     report = Report()
     for empty in limb.across:
-        report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
+        report.warn("loop-left-out", f"Joint {file_name(empty)!r}: not copied, it connects the limb to another part")
     offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
     twins = twins_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}

@@ -219,18 +219,18 @@ def _migrate_new_models() -> None:
         if rig is None or rig.data != data:
             continue
         if is_from_newer_release(rig):
-            print(f"Knuckle: {rig.name!r} was saved by a newer release of Knuckle and is left as it is")
+            print(f"Knuckle: {rig.name!r} was saved by a newer release of Knuckle and is not changed")
             continue
         try:
             passed = migrate_model(rig)
         except Exception as error:  # an error in one mechanism must not prevent the migration of others
             if not isinstance(error, (FormatError, ValueError, OSError)):
                 traceback.print_exc()
-            print(f"Knuckle: {rig.name!r}, which an earlier release saved, cannot be brought up to date: {error}")
+            print(f"Knuckle: {rig.name!r} was saved by an earlier release and cannot be updated: {error}")
             continue
         if passed:
-            kept = " in memory: its own file stays as it is" if is_foreign(rig) else ""
-            print(f"Knuckle: {rig.name!r}, which an earlier release saved, was brought up to date{kept}")
+            kept = " in memory, its own file is unchanged" if is_foreign(rig) else ""
+            print(f"Knuckle: {rig.name!r} was saved by an earlier release and is updated{kept}")
 
 
 _HANDLERS: Handlers = (

@@ -83,9 +83,8 @@ class KeyframePoses:
             name = self.names[both[body]]
             report.warn(
                 "motion-changed",
-                f"Keyframes: body {name!r} is {apart[frame, body]:.3g} (length) and {angle:.3g}° off at "
-                f"frame {self.frames[frame]:g}, the most of {len(self.frames)}. Key the joints anew there; "
-                "the present frame is held",
+                f"Keyframes: body {name!r} is up to {apart[frame, body]:.3g} m and {angle:.3g}° off (frame "
+                f"{self.frames[frame]:g}, the largest of {len(self.frames)} frames). Keyframe the joints there again",
                 where=name,
             )
         return report

@@ -226,9 +226,9 @@ def split_model(
     """
     chosen = {obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig}
     if not chosen:
-        raise ValueError("Select bodies of the mechanism to split them off")
+        raise ValueError("Selection: no body of the mechanism. Select the bodies to split off")
     if chosen >= {*parts(rig, "BODY")}:
-        raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
+        raise ValueError("Selection: all bodies. Leave at least one in the mechanism")
     assign_ids(rig)
     inside, across = _partition_joints(rig, chosen)
     cut = {record_of(empty).source_id for empty in across}
@@ -349,11 +349,11 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
             the scale of the whole.
     """
     if not others:
-        raise ValueError("Select parts of two mechanisms: the active one takes the other in")
+        raise ValueError("Select parts of two mechanisms: the other is merged into the active one")
     for other in others:
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
-            raise ValueError(f"{scaled.name!r} is scaled as a whole: set its scale to 1 before they are merged")
+            raise ValueError(f"{scaled.name!r}: scaled as a whole. Set its scale to 1 before merging")
     report, renamed = Report(), 0
     with physics_suspended(rig, report), signals_blocked():
         for each in (*others, rig):
@@ -409,7 +409,8 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
         report.warn(
-            "frames-dropped", f"{len(attached)} frames and lights of {other.name!r} have no place in {rig.name!r}"
+            "frames-dropped",
+            f"Reference frames and lights: {len(attached)} of {other.name!r} are not merged into {rig.name!r}",
         )
     bpy.data.batch_remove(attached)
     transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
@@ -420,7 +421,8 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     beside = unlink_misplaced_twins(rig, {*bodies, *joints}, plane) if plane is not None else 0
     if beside:
         report.warn(
-            "twins-beside", f"{beside} pairs of {other.name!r} are twins no more: {rig.name!r} has its halves elsewhere"
+            "twins-beside",
+            f"Twins: {beside} pairs of {other.name!r} are unlinked, {rig.name!r} has another mirror plane",
         )
     settings(rig).has_collision |= settings(other).has_collision
     edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
@@ -447,14 +449,14 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         for told, found in (
             ("its gait", mechanism.behaviours is not None),
             ("its restraints", bool(mechanism.restraints)),
-            ("the text of its document", bool(mechanism.source.text)),
-            ("bones that no joint turns", len(mechanism_bones(other)) < len(armature_of(other).bones)),
+            ("its document", bool(mechanism.source.text)),
+            ("bones without a joint", len(mechanism_bones(other)) < len(armature_of(other).bones)),
             ("its motion", other.animation_data is not None and other.animation_data.action is not None),
         )
         if found
     ]
     if lost:
-        report.warn("left-behind", f"{rig.name!r} does not take over of {other.name!r}: {', '.join(lost)}")
+        report.warn("left-behind", f"{other.name!r}: not merged into {rig.name!r}: {', '.join(lost)}")
     action = other.animation_data.action if other.animation_data is not None else None
     if action is not None:
         action.use_fake_user = True  # keep it in the .blend

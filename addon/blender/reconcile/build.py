@@ -235,8 +235,9 @@ def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None
     if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
         report.warn(
             "frame-rate-kept",
-            f"The scene is animated and stays at {frame_rate(scene):g} frames per second; servos under physics are "
-            f"controlled once per frame, and {FRAME_RATE} are better (Bake Simulation sees to that by itself)",
+            f"Frame rate: unchanged at {frame_rate(scene):g} fps, the scene is animated. Servos are controlled once "
+            "per "
+            f"frame in physics, use {FRAME_RATE} fps or more. Bake Simulation does so automatically",
         )
     elif frame_rate(scene) != FRAME_RATE:
         scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
@@ -303,20 +304,20 @@ def _report_changes(before: _SceneState, after: _SceneState, report: Report) -> 
     """Report each setting of the scene that an import changed, with its new and old value."""
     old, new = (f"{state.rate[0] / state.rate[1]:g}" for state in (before, after))
     if new != old:
-        report.info("frame-rate", f"Scene: frame rate now {new} frames per second (it was {old})")
+        report.info("frame-rate", f"Scene: frame rate changed from {old} to {new} fps")
     if after.frame_end != before.frame_end:
-        report.info("frame-range", f"Scene: last frame now {after.frame_end} (it was {before.frame_end})")
+        report.info("frame-range", f"Scene: last frame changed from {before.frame_end} to {after.frame_end}")
     old, new = _gravity_text(before), _gravity_text(after)
     if new != old:
-        report.info("gravity", f"Scene: gravity now {new} (it was {old})")
+        report.info("gravity", f"Scene: gravity changed from {old} to {new} m/s²")
     if before.span is None:
         return
     old, new = str(before.substeps), str(after.substeps)
     if new != old:
-        report.info("substeps", f"Rigid-body world: now {new} substeps per frame (it was {old})")
+        report.info("substeps", f"Rigid-body world: substeps per frame changed from {old} to {new}")
     old, new = str(before.iterations), str(after.iterations)
     if new != old:
-        report.info("iterations", f"Rigid-body world: now {new} solver iterations (it was {old})")
+        report.info("iterations", f"Rigid-body world: solver iterations changed from {old} to {new}")
 
 
 def _gravity_text(state: _SceneState) -> str:

@@ -101,7 +101,7 @@ def _copy_range(source: BinaryIO, target: BinaryIO, start: int, end: int) -> Non
     while start < end:
         block = source.read(min(end - start, 1 << 20))
         if not block:
-            raise OSError(f"the film ends at {start}, before {end}")
+            raise OSError(f"the video ends at {start}, before {end}")
         target.write(block)
         start += len(block)
 
@@ -175,7 +175,7 @@ def file_ending(path: str) -> str:
     ending = os.path.splitext(path)[1].lower()
     if ending not in VIDEO_ENDINGS + PICTURE_ENDINGS:
         raise FormatError(
-            f"a video cannot be written as {ending or 'a file without ending'}",
+            f"a video cannot be written as {ending or 'a file without an extension'}",
             path=path,
             remedy="Name it .mp4, .webm, .webp or .gif for a video or .png for one picture.",
         )
@@ -194,7 +194,7 @@ def move_into_place(result: str, path: str) -> None:
         FormatError: If it is missing, empty or incomplete.
     """
     if not os.path.isfile(result) or os.path.getsize(result) == 0:
-        raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
+        raise FormatError("Blender wrote no picture", path=path, remedy="See its messages in the terminal.")
     whole = _COMPLETENESS_CHECKS.get(os.path.splitext(result)[1])
     if whole is not None and not whole(result):  # Blender does not report a full disk
         raise write_error(disk_full_error(), path)

@@ -44,7 +44,7 @@ def prepare(
     report = Report() if report is None else report
     rig = model if isinstance(model, bpy.types.Object) else rig_in(model)
     if rig is None:
-        raise FormatError(f"the collection {model.name!r} holds no mechanism", remedy="Import one.")
+        raise FormatError(f"collection {model.name!r} has no mechanism", remedy="Import one.")
     objects, options = separate_scenery(parts(rig, "BODY"), options)
     size = even_size(options.size, report)
     plan = make_schedule(context.scene, options, poster=False)
@@ -100,7 +100,7 @@ def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator
                 image.pack()
             except RuntimeError:
                 report.warn(
-                    "film-texture", f"The picture {image.name!r} is not in the stage: machines without it show none"
+                    "film-texture", f"Image {image.name!r}: not packed into the stage, it is missing on other machines"
                 )
             else:
                 done.append(image)
@@ -117,7 +117,7 @@ def open_stage(blend: str) -> bpy.types.Scene:
         FormatError: If there is no such file, Blender cannot read it, or it has no stage.
     """
     if not os.path.isfile(blend):
-        raise FormatError("there is no such file", path=blend, remedy="Check the name.")
+        raise FormatError("the file does not exist", path=blend, remedy="Check the name.")
     try:
         library: Any = bpy.data.libraries.load(blend)
         with library as (there, here):
@@ -128,5 +128,5 @@ def open_stage(blend: str) -> bpy.types.Scene:
     shown = {beside for scene in stages for beside in linked_stages(scene)[1:]}
     first = next((scene for scene in stages if scene not in shown), None)
     if first is None:
-        raise FormatError("there is no stage in it", path=blend, remedy="Prepare the video again.")
+        raise FormatError("the file has no stage", path=blend, remedy="Prepare the video again.")
     return first

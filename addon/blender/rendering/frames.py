@@ -43,8 +43,8 @@ class FrameFolder:
         record = {"film": fingerprint, "frames": frames, "size": list(size), "fps": fps}
         if self.record() is None and self._has_pictures():
             raise FormatError(
-                "pictures that are none of this video's are in the folder of its frames", path=str(self.path),
-                remedy="Move them, or name the video otherwise.",
+                "the folder of the frames has images of another video", path=str(self.path),
+                remedy="Move them, or rename the video.",
             )  # fmt: skip
         if not resume or self.record() != record:
             self.empty()
@@ -114,7 +114,7 @@ def iter_rendered_frames(scene: bpy.types.Scene, frames: range, folder: str) -> 
     """Render frames of a stage as ``render_frames`` does, and yield the path of each picture."""
     reel = read_video_state(scene)
     if not frames or frames[0] < 1 or frames[-1] > reel.frames:
-        raise ValueError(f"The video has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")
+        raise ValueError(f"frames {frames.start} to {frames.stop - 1} do not exist, the video has 1 to {reel.frames}")
     os.makedirs(folder, exist_ok=True)
     stages = [(stage, read_video_state(stage), read_recording(stage)) for stage in linked_stages(scene)]
     for frame in frames:

@@ -49,7 +49,7 @@ def png_size(path: str) -> tuple[int, int]:
     with open(path, "rb") as file:
         head = file.read(24)
     if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
-        raise FormatError("this is no .png picture", path=path, remedy="Render it anew.")
+        raise FormatError("this is not a .png image", path=path, remedy="Render it again.")
     width, height = struct.unpack(">II", head[16:24])
     return width, height
 
@@ -91,7 +91,7 @@ def require_loop_rate(path: str, fps: float) -> None:
     most = 1000 // LOOP_FORMATS[ending].shortest
     if fps > most:
         raise FormatError(
-            f"a {ending} cannot show {fps:g} pictures per second", path=path, remedy=f"Choose {most} or fewer."
+            f"a {ending} cannot have {fps:g} frames per second", path=path, remedy=f"Choose {most} or fewer."
         )
 
 

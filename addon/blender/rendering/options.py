@@ -122,20 +122,20 @@ class FilmOptions:
             *(("overlay", burn, get_args(Burn)) for burn in self.burn),
         ):
             if value not in known:
-                raise FormatError(f"there is no {what} {value!r}", remedy=f"Choose one of {', '.join(known)}.")
+                raise FormatError(f"{what} {value!r} does not exist", remedy=f"Choose one of {', '.join(known)}.")
         if not all(16 <= side <= 8192 for side in self.size):
             raise FormatError(
-                f"a picture of {self.size[0]}x{self.size[1]} cannot be made", remedy="Use 16 to 8192 pixels."
+                f"image size {self.size[0]}x{self.size[1]} is out of range", remedy="Use 16 to 8192 pixels per side."
             )
         if not self.fps > 0.0:
-            raise FormatError(f"{self.fps} frames per second cannot be played", remedy="Use a rate above 0.")
+            raise FormatError(f"frame rate {self.fps} fps is not above 0", remedy="Use a rate above 0.")
         if self.seconds is not None and not self.seconds > 0.0:
-            raise FormatError(f"{self.seconds} seconds show nothing", remedy="Render more than 0 s.")
+            raise FormatError(f"duration {self.seconds} s is not above 0", remedy="Render more than 0 s.")
         if self.samples is not None and self.samples < 1:
-            raise FormatError(f"{self.samples} samples draw nothing", remedy="Use 1 or more.")
+            raise FormatError(f"{self.samples} samples are too few", remedy="Use 1 or more.")
         for path in (self.sheet, self.poster):
             if path and not path.lower().endswith(".png"):
-                raise FormatError("this picture is written as .png only", path=path, remedy="Give it that ending.")
+                raise FormatError("the image can only be written as .png", path=path, remedy="Use the extension .png.")
 
 
 RgbColor = tuple[float, float, float]

@@ -185,7 +185,7 @@ def make_schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) ->
     if options.seconds is not None:
         end = start + max(1, round(options.seconds * rate)) - 1
     if end < start:
-        raise FormatError(f"frames {start} to {end} are none", remedy="Let the last frame be after the first.")
+        raise FormatError(f"there are no frames from {start} to {end}", remedy="Choose a last frame after the first.")
     step = max(1, round(rate / options.fps))
     filmed = range(start, end + 1, step)
     if poster:
@@ -269,7 +269,7 @@ def record_playback(
     scene = context.scene
     cast = visible_surfaces(objects, scene)
     if not cast:
-        raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
+        raise FormatError("there is nothing to render", remedy="Choose objects with a surface that are not hidden.")
     take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
     take.objects = list(dict.fromkeys([*cast, *visible_surfaces(scenery, scene)]))
     take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
@@ -286,11 +286,11 @@ def record_playback(
     finally:
         scene.frame_set(frame, subframe=subframe)
     if not np.isfinite(take.poses).all():
-        raise FormatError("the simulation went out of all bounds", remedy="Render less or steady the simulation.")
+        raise FormatError("the simulation diverged", remedy="Render fewer frames, or use more substeps.")
     take.readings = reader.readings()
     if take.bending:
         names = ", ".join(obj.name for obj in take.bending)
-        report.warn("film-rigid", f"Filmed in the shape of the present frame throughout, though it changes: {names}")
+        report.warn("film-rigid", f"Changing shapes: rendered as in the present frame: {names}")
 
 
 def record_frame(context: bpy.types.Context, take: RecordedTake, index: int) -> None:
@@ -330,7 +330,7 @@ def extended_physics_cache(scene: bpy.types.Scene, last: int, report: Report) ->
         yield
         return
     if cache.is_baked:
-        report.warn("film-cache-short", f"physics is baked to frame {cache.frame_end} only; it stands still from there")
+        report.warn("film-cache-short", f"Physics: baked to frame {cache.frame_end} only, later frames show no motion")
         yield
         return
     end = cache.frame_end
@@ -445,7 +445,7 @@ def temporary_drive(
         yield
         return
     if not rigs:
-        raise FormatError("only mechanisms can be shown on their keys and under physics side by side")
+        raise FormatError("side by side is only possible for mechanisms (keyframes at the left, physics at the right)")
     before = [(rig, settings(rig).drive, is_simulated(rig), motors_in(scene, rig)) for rig in rigs]
     frame, subframe = scene.frame_current, scene.frame_subframe
     scene.frame_set(first)

@@ -46,7 +46,7 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
     ending = file_ending(out)
     if ending not in VIDEO_ENDINGS:
         raise FormatError(
-            "a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm, .webp or .gif."
+            "a video cannot be written as one image", path=out, remedy="Name it .mp4, .webm, .webp or .gif."
         )
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
         result = os.path.join(room, f"film{ending}")
@@ -170,7 +170,7 @@ def video_steps(
     with ExitStack() as stack:
         takes = yield from play_takes(context, objects, plan, options, report, total)
         if not poster and not any(take.moves() for _, take in takes):
-            report.warn("film-still", "Nothing moves in these frames: give the mechanism a motion, or physics")
+            report.warn("film-still", "Video: nothing moves in these frames. Import a motion, or use physics")
         reel = make_video_state(context, objects, plan, size, options)
         scene = build_stages(stack, context, takes, reel, options, poster)[0]
         if poster:
@@ -181,7 +181,7 @@ def video_steps(
             frames = FrameFolder(path)
             there = frames.begin(scene_fingerprint(linked_stages(scene)), reel.frames, size, reel.fps, options.resume)
             if there:
-                report.info("film-resumed", f"{len(there)} of {reel.frames} frames were there already")
+                report.info("film-resumed", f"Frames: {len(there)} of {reel.frames} were rendered before")
             done += len(there)
             for frame in range(1, reel.frames + 1):
                 if frame not in there:
@@ -256,7 +256,7 @@ def even_size(size: tuple[int, int], report: Report) -> tuple[int, int]:
     """Return the next smaller size with even sides, as H.264 requires."""
     width, height = size
     if width % 2 or height % 2:
-        report.info("film-size", f"{width}x{height} made even for the video")
+        report.info("film-size", f"Video size: {width}x{height} was rounded to even numbers")
     return width - width % 2, height - height % 2
 
 

@@ -63,7 +63,7 @@ def read_video_state(scene: bpy.types.Scene) -> VideoState:
         ValueError: If it is no stage.
     """
     if not is_stage(scene):
-        raise ValueError(f"The scene {scene.name!r} is no stage")
+        raise ValueError(f"Scene {scene.name!r} is not a stage")
     facts = json.loads(scene[_STATE_KEY])
     return VideoState(**facts | {"size": tuple(facts["size"])})
 

@@ -157,8 +157,9 @@ def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
             "ik-stops-inexact",
-            f"Inverse kinematics: {len(limit.inexact)} bones have stops that Blender's IK limits cannot hold exactly: "
-            f"these include 0 and lie within ±180° ({few}). Pose them without inverse kinematics",
+            f"Inverse kinematics: stops of {len(limit.inexact)} bones are approximate ({few}), Blender's IK limits "
+            "must "
+            "include 0 and lie within ±180°. Pose them without inverse kinematics",
             where=limit.inexact[0],
         )
     add_screw_drivers(rig, names, plan)

@@ -190,14 +190,14 @@ class MeshImporters:
 
     def _import(self, path: Path, importer: Callable[[str], Any]) -> bpy.types.Mesh:
         if len(os.fsencode(path)) > MAX_PATH_LENGTH:
-            raise MeshError("the path is longer than Blender reads", path=str(path))
+            raise MeshError("the path is too long for Blender", path=str(path))
         scene, _ = self._room()
         try:
             with operator_context(scene):
                 importer(_blender_path(path))
                 objects = [obj for obj in scene.objects if obj.type == "MESH" and len(_mesh_of(obj).polygons)]
             if not objects:
-                raise MeshError("this file holds no polygons", path=str(path))
+                raise MeshError("the file contains no polygons", path=str(path))
             return _join_objects(scene, objects)
         finally:
             for obj in [*scene.collection.objects]:
@@ -320,9 +320,9 @@ class MeshFiles:
         try:
             mesh = self._read_file(path, shape)
             if not len(mesh.polygons):
-                raise MeshError("this file holds no polygons", path=str(path))
+                raise MeshError("the file contains no polygons", path=str(path))
             if not np.isfinite(_coordinates(mesh)).all():
-                raise MeshError("this mesh has coordinates that are no numbers", path=str(path))
+                raise MeshError("the mesh has coordinates that are not finite", path=str(path))
             mesh.name = path.stem
             made = datablocks_since(moment, MESH_IMPORT_KINDS)
             self._importers.settle(block for block in made if isinstance(block, bpy.types.Image))
@@ -332,7 +332,7 @@ class MeshFiles:
                 return error
             if not isinstance(error, Exception):
                 raise
-            return MeshError(f"this mesh cannot be read: {_first_line(error)}", path=str(path))
+            return MeshError(f"the mesh cannot be read: {_first_line(error)}", path=str(path))
         for block in made:
             (self._unused_meshes if isinstance(block, bpy.types.Object) else self._made).append(block)
         return mesh

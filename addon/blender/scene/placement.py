@@ -53,10 +53,10 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
     left = max(map(max, after.values()))
     distance, angle = before[worst]
     wide = sum(max(opening) > OPEN_LOOP_TOLERANCE for opening in before.values())
-    end = "where all are closed" if left <= OPEN_LOOP_TOLERANCE else f"as near as can be, which leaves {left:.3g}"
+    end = "closes all" if left <= OPEN_LOOP_TOLERANCE else f"leaves {left:.3g} open"
     message = (
-        f"{wide} of {len(before)} loops are open at the file's joint positions, the widest by {distance:.3g} (length) "
-        f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
+        f"Closed loops: {wide} of {len(before)} are open at the file's joint values, the most by {distance:.3g} m "
+        f"and {math.degrees(angle):.3g}°. Changing {moved} initial joint values {end}"
     )
     report = mechanism.report
     if left <= OPEN_LOOP_TOLERANCE:  # the reader's warning is no longer true: one entry replaces it
@@ -101,8 +101,7 @@ def report_rigid_joints(linkage: Linkage, report: Report) -> None:
     names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
     report.info(
         "loop-rigid",
-        f"The closed loop of the {len(joints)} joints {names} has no degree of freedom: their bones are locked where "
-        "the loop is closed",
+        f"Closed loop of {len(joints)} joints ({names}): no degree of freedom, its bones are locked",
         joints[0].line,
         joints[0].name,
     )
@@ -329,10 +328,10 @@ def _is_in_range(numbers: Array) -> bool:
 def _require_in_range(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
     if not all(map(_is_in_range, numbers)):
         raise FormatError(
-            f"{where} stands farther out than {_MAX_COORDINATE:g}, or nowhere",
+            f"{where}: coordinates exceed {_MAX_COORDINATE:g} or are not finite",
             path=mechanism.source.path,
             line=line,
-            remedy="Blender cannot hold such numbers; correct them in the file.",
+            remedy="Correct them in the file.",
         )
 
 

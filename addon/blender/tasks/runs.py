@@ -66,8 +66,8 @@ def report_simulation(scene: bpy.types.Scene, rig: bpy.types.Object, recording: 
     seconds = (len(path) - 1) / frame_rate(scene)
     report.info(
         "run",
-        f"{bodies[heaviest].name} travelled ({', '.join(format_number(each, 2) for each in travel)}) in {seconds:g} s; "
-        f"the worst pivot gap was {recording.max_joint_separation():.3g}",
+        f"Simulation: {bodies[heaviest].name} moved ({', '.join(format_number(each, 2) for each in travel)}) m in "
+        f"{seconds:g} s; the largest joint separation was {recording.max_joint_separation():.3g} m",
     )
     report_accuracy(rig, report)
 
@@ -122,7 +122,7 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
     if job.drive == "SERVO" and math.isnan(figures.tracking_error):
         report.info(
             "no-tracking-error",
-            "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error",
+            "Tracking error: none, no rotating servo has a target position (wheels have a target velocity)",
         )
     return report, figures
 
@@ -131,7 +131,9 @@ def scale_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
     """Multiply the gains of all servos of a model; the report warns where they have no effect."""
     law = settings(rig).law
     if law == "TRACK" or (law == "AUTO" and current_gait(rig) is None):
-        report.warn("gain-unused", "The servos of this model follow their keys as closely as they can: it has no gains")
+        report.warn(
+            "gain-unused", "Gain: no effect, the servos of this model use the control law Track, which has no gain"
+        )
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
         for dof in (*joint.dofs, *joint.parts):

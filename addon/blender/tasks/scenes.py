@@ -123,7 +123,7 @@ def save_blend(path: Path) -> None:
     """Save a copy of the open file as a .blend."""
     path = path.resolve()
     if not path.parent.is_dir():
-        raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
+        raise FormatError("the folder does not exist", path=str(path.parent), remedy="Create it, or choose another.")
     with stdout_silenced():
         write_blend(path, lambda beside: bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True))
 

@@ -79,7 +79,9 @@ def prepare_video(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dic
     """
     _scene, rigs, report = _set_up_models(model, job)
     if len(rigs) > 1:
-        raise FormatError("several mechanisms are in it", path=str(model), remedy="A video in parts shows one.")
+        raise FormatError(
+            "the scene has several mechanisms", path=str(model), remedy="Keep one: a video in parts shows one."
+        )
     collection = settings(rigs[0]).collection
     reel = prepare(collection, bpy.context, job.options(), str(stage), report)
     return report, {"frames": reel.frames, "fps": reel.fps, "size": list(reel.size)}
@@ -145,7 +147,7 @@ def apply_job(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, dri
 
 def _open_and_set_up(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
     if not model.is_file():
-        raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
+        raise FormatError("the file does not exist", path=str(model), remedy="Check the name.")
     try:
         with stdout_silenced():
             bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
@@ -155,7 +157,7 @@ def _open_and_set_up(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list
     rigs = list(rigs_in(scene))
     if not rigs:
         raise FormatError(
-            "its scene holds no mechanism", path=str(model), remedy="Import one with `knuckle import` first."
+            "the scene has no mechanism", path=str(model), remedy="Import one with `knuckle import` first."
         )
     report = Report()
     if job.seconds is not None:

@@ -83,7 +83,7 @@ def register() -> None:
             module.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
-        description="The joint that is shown; click one to select it",
+        description="Active joint; click a row to select its joint",
         get=selection.active_joint_row,
         set=selection.select_joint_row,
         options={"SKIP_SAVE"},

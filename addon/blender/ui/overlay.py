@@ -51,18 +51,18 @@ def _on_switch(_settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 class KnuckleOverlay(bpy.types.PropertyGroup):
     """Settings of the overlays: ``Scene.knuckle_overlay``."""
 
-    axes: _kind_property("Axes", "An arrow along each joint's axis, the way a growing value turns or slides its body")
-    stops: _kind_property("Stops", "A dial or a bar from stop to stop, with the present value; red where it is beyond")
-    twins: _kind_property("Twins", "Lines between the twins of the left and of the right half")
-    centres: _kind_property("Centres of Mass", "The centre of mass of each body")
-    inertia: _kind_property("Inertia", "The box of even density that turns as the body does")
+    axes: _kind_property("Axes", "Arrow along each joint's axis, in the direction of increasing values")
+    stops: _kind_property("Stops", "Dial or bar from stop to stop with the present value; red if past a stop")
+    twins: _kind_property("Twins", "Lines between the twins of the left and the right side")
+    centres: _kind_property("Centers of Mass", "Center of mass of each body")
+    inertia: _kind_property("Inertia", "Box of uniform density with the body's moments of inertia")
     size: FloatProperty(
-        name="Size", description="How large dials and arrows are", default=1.0, min=0.1, max=10.0, update=_on_switch
+        name="Size", description="Size of dials and arrows", default=1.0, min=0.1, max=10.0, update=_on_switch
     )
     in_front: BoolProperty(
         name="In Front", description="Draw through bodies, not behind them", default=True, update=_on_switch
     )
-    ground: BoolProperty(name="Ground", description="Draw the ground that a simulation has", default=True)
+    ground: BoolProperty(name="Ground", description="Draw the ground of a simulation", default=True)
     handles: BoolProperty(
         name="Stop Handles", description="Drag the stops of the active joint in the view", default=True
     )
@@ -236,7 +236,7 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
     """Panel: popover with the switches of the overlays."""
 
     bl_label = "Overlays"
-    bl_description = "What is drawn over mechanisms in the view"
+    bl_description = "Marks drawn over mechanisms in the view"
     bl_space_type = "VIEW_3D"
     bl_region_type = "HEADER"
     bl_options = {"INSTANCED"}
@@ -272,7 +272,7 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
 
     bl_idname = "knuckle.overlay_picture"
     bl_label = "Save Picture…"
-    bl_description = "Save a picture of the view with the overlays in it: as the camera sees it, or this view"
+    bl_description = "Save a picture of the view with its overlays, from the camera if the view shows it"
     bl_options = {"REGISTER"}
 
     filename_ext = ".png"

@@ -27,10 +27,7 @@ class KNUCKLE_OT_self_check(bpy.types.Operator):
 
     bl_idname = "knuckle.self_check"
     bl_label = "Self-Check"
-    bl_description = (
-        "Look whether this installation is whole: versions, modules, what Blender was built with, where it may write; "
-        "and take one model of each format the whole way. The open file is not touched"
-    )
+    bl_description = "Check versions, modules and folders of this installation, and a file of each format"
 
     def execute(self, _context: bpy.types.Context) -> Result:
         """Run the self-check and report its summary."""
@@ -47,7 +44,7 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
 
     bl_idname = "knuckle.copy_check"
     bl_label = "Copy Report"
-    bl_description = "Copy what the self-check found as plain text, for a report of a defect"
+    bl_description = "Copy the result of the self-check as text, for a bug report"
 
     def execute(self, context: bpy.types.Context) -> Result:
         """Copy the rows of the last self-check; run it first if there are none."""
@@ -95,7 +92,7 @@ class KnuckleMeshFolder(bpy.types.PropertyGroup):
 
     path: StringProperty(
         name="Folder",
-        description="Meshes that models name are looked for in this folder and all below it",
+        description="Folder in which meshes of model files are searched, with its subfolders",
         subtype="DIR_PATH",
         update=_make_absolute,
     )
@@ -109,37 +106,38 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
     mesh_folders: CollectionProperty(type=KnuckleMeshFolder)
     ignore_collada_units: BoolProperty(
         name="Ignore Collada Units",
-        description="Take the numbers of .dae files as they are. SKEL models are made for this, as DART ignored "
-        "the unit in these files up to 6.13",
+        description="Read .dae files without their unit, as SKEL files expect and DART did up to 6.13",
         default=True,
     )
 
     overlays: EnumProperty(
         name="Overlays",
-        description="What is drawn over mechanisms in scenes to which a first one is imported",
+        description="Overlays that are on after the first import into a scene",
         options={"ENUM_FLAG"},
         items=[
             ("axes", "Axes", "The axis of each joint"),
             ("stops", "Stops", "The stops of each joint, with the present value"),
             ("twins", "Twins", "Lines between twins"),
-            ("centres", "Centres of Mass", "The centre of mass of each body"),
-            ("inertia", "Inertia", "The box that turns as the body does"),
+            ("centres", "Centers of Mass", "Center of mass of each body"),
+            ("inertia", "Inertia", "The box with the body's moments of inertia"),
         ],
     )
 
     xmdi_root: StringProperty(
         name="XMDI Root",
-        description="What new XMDI files call their root. The specification's text has lost the name",
+        description="Name of the root element in new XMDI files, which the specification leaves open",
         default=DEFAULT_TAGS[0],
     )
     xmdi_container: StringProperty(
-        name="Container", description="What new XMDI files call the container of their motions", default=DEFAULT_TAGS[1]
+        name="Container",
+        description="Name of the element that contains the motions in new XMDI files",
+        default=DEFAULT_TAGS[1],
     )
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the preferences."""
         layout = self.layout
-        layout.label(text="Imports Begin With")
+        layout.label(text="Import Defaults")
         box = layout.box()
         box.use_property_split = True
         draw_options(box, self, folding=False)
@@ -153,7 +151,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         header.label(text="Mesh Folders")
         header.operator(KNUCKLE_OT_mesh_folder_add.bl_idname, text="", icon="ADD")
         if not self.mesh_folders:
-            layout.label(text="Meshes are read from the model's own folder only", icon="INFO")
+            layout.label(text="Meshes are read only from the folder of the model file", icon="INFO")
         for index, folder in enumerate(self.mesh_folders):
             row = layout.row(align=True)
             row.alert = bool(folder.path) and not (is_absolute(folder.path) and os.path.isdir(folder.path))
@@ -182,7 +180,7 @@ class KNUCKLE_OT_mesh_folder_add(_PreferencesOperator):
 
     bl_idname = "knuckle.mesh_folder_add"
     bl_label = "Add Mesh Folder"
-    bl_description = "Allow one more folder in which the meshes of models may be looked for"
+    bl_description = "Add a folder in which meshes of model files are searched"
     bl_options = {"INTERNAL"}
 
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
@@ -204,7 +202,7 @@ class KNUCKLE_OT_mesh_folder_remove(_PreferencesOperator):
 
     bl_idname = "knuckle.mesh_folder_remove"
     bl_label = "Remove Mesh Folder"
-    bl_description = "Look for meshes in this folder no more"
+    bl_description = "Stop searching this folder for meshes"
     bl_options = {"INTERNAL"}
 
     index: IntProperty(min=0, options={"HIDDEN", "SKIP_SAVE"})

@@ -77,21 +77,18 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
 
     bl_idname = "knuckle.mirror_to_twin"
     bl_label = "Mirror to Twin"
-    bl_description = (
-        "Make the twins of the selected parts their mirror images: place, mass, shapes and meshes of bodies; place, "
-        "axes, stops, springs and motors of joints"
-    )
+    bl_description = "Mirror the position, shape and values of the selected parts to their twins"
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
         name="Plane",
-        description="The plane that the halves are mirrored across",
+        description="Mirror plane between the sides",
         items=_PLANE_ITEMS,
         default="AUTO",
         options={"SKIP_SAVE"},  # mechanisms have different planes
     )
-    materials: BoolProperty(name="Materials", description="Give the twins the materials as well", default=True)
-    keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
+    materials: BoolProperty(name="Materials", description="Copy the materials to the twins too", default=True)
+    keys: BoolProperty(name="Keys", description="Copy mirrored keyframes to the twins' servos too", default=False)
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
@@ -99,7 +96,7 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
         reason = super().poll_message(context, rig)
         if reason or twins_among(selected_parts(context, rig)):
             return reason
-        return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
+        return "No selected part has a twin: use Find Twins or Create Twin"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Mirror the parts, and the keyframes of their servos if wanted."""
@@ -122,15 +119,12 @@ class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
 
     bl_idname = "knuckle.create_twin"
     bl_label = "Create Twin"
-    bl_description = (
-        "Make the mirror images of the selected bodies and joints, with the joints that carry them and names of the "
-        "other side: a whole limb at once"
-    )
+    bl_description = "Create mirror images of the selected parts, with the joints that carry them, as twins"
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
         name="Plane",
-        description="The plane that the halves are mirrored across",
+        description="Mirror plane between the sides",
         items=_PLANE_ITEMS,
         default="AUTO",
         options={"SKIP_SAVE"},  # mechanisms have different planes
@@ -154,7 +148,7 @@ class KNUCKLE_OT_link_twins(ModelOperator):
 
     bl_idname = "knuckle.link_twins"
     bl_label = "Link Twins"
-    bl_description = "Make the two selected bodies, or joints, each other's twins"
+    bl_description = "Link the two selected bodies or joints as twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -176,7 +170,7 @@ class KNUCKLE_OT_unlink_twins(_PartsOperator):
 
     bl_idname = "knuckle.unlink_twins"
     bl_label = "Unlink Twins"
-    bl_description = "Have the selected parts be nobody's twins"
+    bl_description = "Unlink the selected parts from their twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -199,12 +193,12 @@ class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
 
     bl_idname = "knuckle.find_twins"
     bl_label = "Find Twins"
-    bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
+    bl_description = "Find parts that could be twins, by name and position. Nothing is linked yet"
     bl_options = {"REGISTER", "UNDO"}
 
     plane: EnumProperty(
         name="Plane",
-        description="The plane that the halves are mirrored across",
+        description="Mirror plane between the sides",
         items=_PLANE_ITEMS,
         default="AUTO",
         options={"SKIP_SAVE"},  # mechanisms have different planes
@@ -221,10 +215,10 @@ class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
             row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
             row.what, row.use = _match_message(pair), True
         if not found:
-            report_message(self, {"INFO"}, "No two parts without twins look like twins")
+            report_message(self, {"INFO"}, "No further pairs of twins found")
             return {"FINISHED"}
         report_message(
-            self, {"INFO"}, f"{count_with_noun(len(found), 'pair')} found: Link Found makes those that are ticked twins"
+            self, {"INFO"}, f"{count_with_noun(len(found), 'pair')} found: mark pairs and use Link Found Pairs"
         )
         return {"FINISHED"}
 
@@ -237,14 +231,14 @@ class KNUCKLE_OT_link_found_twins(ModelOperator):
     """Operator: link the ticked pairs as twins."""
 
     bl_idname = "knuckle.link_found_twins"
-    bl_label = "Link Found"
-    bl_description = "Make the ticked pairs twins"
+    bl_label = "Link Found Pairs"
+    bl_description = "Link the marked pairs as twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return the reason why the operator cannot run; empty if it can."""
-        return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and tick pairs"
+        return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and mark pairs"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Link the ticked pairs that still exist, and clear the list."""
@@ -265,10 +259,7 @@ class KNUCKLE_OT_check_symmetry(ModelOperator):
 
     bl_idname = "knuckle.check_symmetry"
     bl_label = "Check Symmetry"
-    bl_description = (
-        "List what differs between the halves of the mechanism: twins that are no mirror images, edited meshes, limbs "
-        "that one side lacks"
-    )
+    bl_description = "List differences between the sides: unequal twins, edited meshes, limbs that are missing"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -283,9 +274,7 @@ class KNUCKLE_OT_check_symmetry(ModelOperator):
             row.second = parts[each.kind][each.second].name if each.second else ""
             row.what = _difference_message(each)
         told = (
-            f"{count_with_noun(len(found), 'difference')} between the halves"
-            if found
-            else "The halves are mirror images"
+            f"{count_with_noun(len(found), 'difference')} between the sides" if found else "The sides are mirror images"
         )
         report_message(self, {"INFO"}, told)
         return {"FINISHED"}
@@ -329,7 +318,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
         _draw_plane(property_layout(layout.column()), model.mirror)
         if model.symmetric and lacks_twins(rig):
-            layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
+            layout.label(text="No part has a twin: use Find Twins", icon="INFO")
         chosen = selected_parts(context, rig)
         if not chosen:
             layout.label(text="Select a body or joint", icon="INFO")
@@ -361,7 +350,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         if len(model.differences):
             layout.template_list("KNUCKLE_UL_differences", "", model, "differences", model, "difference_index", rows=4)
         elif model.symmetry_checked:
-            layout.label(text="The halves are mirror images", icon="CHECKMARK")
+            layout.label(text="The sides are mirror images", icon="CHECKMARK")
 
 
 def _draw_plane(layout: bpy.types.UILayout, mirror: Any) -> None:

@@ -128,20 +128,19 @@ def _report_mirror(
     named = [key for key in mirror.joints_on_side(positive=False) if key in mirror.sides.named]
     if named:
         pairs = [f"{every[key].name} / {every[mirror.sides.joints[key]].name}" for key in named]
-        mirror.report.info(
-            "mirror-by-name", f"{len(pairs)} pairs have no twins and were found by name: {abbreviate_names(pairs)}"
-        )
+        mirror.report.info("mirror-by-name", f"Twins found by name: {len(pairs)} pairs ({abbreviate_names(pairs)})")
     if not mirror.sides.joints:
         mirror.report.warn(
-            "mirror-no-sides", "No joint has a twin or a name that tells its side: all are mirrored onto themselves"
+            "mirror-no-sides",
+            "Sides unknown: no joint has a twin or a side in its name. All joints are mirrored onto themselves",
         )
     if lone:
-        mirror.report.warn("mirror-alone", f"No counterpart, left as they are: {abbreviate_names(lone)}")
+        mirror.report.warn("mirror-alone", f"Joints without a twin are unchanged: {abbreviate_names(lone)}")
     if rough:
         worst = max(rough.values())
         mirror.report.warn(
             "mirror-rough",
-            f"Mirrored roughly, their axes are up to {worst:.0f}° from mirror images: {abbreviate_names(rough)}",
+            f"Mirrored approximately, axes up to {worst:.0f}° from mirror images: {abbreviate_names(rough)}",
         )
 
 

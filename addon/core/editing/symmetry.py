@@ -172,7 +172,7 @@ def _body_differences(body: Body, twin: Body, plane: Plane, size: float) -> Iter
         yield TwinDifference("body", body.id, twin.id, "mass", twin.mass - image.mass)
     apart = float(np.linalg.norm(image.com - twin.com))
     if apart > RELATIVE_TOLERANCE * size:
-        yield TwinDifference("body", body.id, twin.id, "centre of mass", apart, "m")
+        yield TwinDifference("body", body.id, twin.id, "center of mass", apart, "m")
     if (body.inertia is None) != (twin.inertia is None) or (
         image.inertia is not None
         and twin.inertia is not None
@@ -187,10 +187,10 @@ def _body_differences(body: Body, twin: Body, plane: Plane, size: float) -> Iter
         if own.type != "mesh" and off > RELATIVE_TOLERANCE * max(
             map(abs, own.size.values()), default=1.0
         ):  # not meshes: their surfaces are compared
-            yield TwinDifference("body", body.id, twin.id, f"size of its {own.type}", off, "m")
+            yield TwinDifference("body", body.id, twin.id, f"size of the {own.type}", off, "m")
         if np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]) > RELATIVE_TOLERANCE * size:
             gap = float(np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]))
-            yield TwinDifference("body", body.id, twin.id, f"place of its {own.type}", gap, "m")
+            yield TwinDifference("body", body.id, twin.id, f"position of the {own.type}", gap, "m")
 
 
 def _joint_differences(
@@ -209,7 +209,7 @@ def _joint_differences(
         inverse(joint_frame_world(each, bodies)) @ joint_child_frame_world(each, bodies) for each in (image, twin)
     )
     for gap in _pose_differences("joint", joint.id, twin.id, own_opening, its_opening, size):
-        yield replace(gap, what="opening of its loop")
+        yield replace(gap, what="opening of the loop")
     for own, its in zip(image.dofs, twin.dofs, strict=True):
         yield from _dof_differences(joint.id, twin.id, own, its)
 
@@ -219,7 +219,7 @@ def _dof_differences(first: str, second: str, own: Dof, its: Dof) -> Iterator[Tw
     for name, words in (("lower", "lower stop"), ("upper", "upper stop")):
         one, other = getattr(own, name), getattr(its, name)
         if (one is None) != (other is None):
-            yield TwinDifference("joint", first, second, f"{words}: one has none", 0.0)
+            yield TwinDifference("joint", first, second, f"{words} on one side only", 0.0)
         elif one is not None and abs(one - other) > RELATIVE_TOLERANCE * max(abs(one), abs(other), 0.1):
             yield TwinDifference("joint", first, second, words, other - one, unit)
     for name in (*UNSIGNED_FIELDS, *SIGNED_FIELDS):
@@ -238,7 +238,7 @@ def _pose_differences(
 ) -> Iterator[TwinDifference]:
     apart = float(np.linalg.norm(image[:3, 3] - twin[:3, 3]))
     if apart > RELATIVE_TOLERANCE * size:
-        yield TwinDifference(kind, first, second, "place", apart, "m")
+        yield TwinDifference(kind, first, second, "position", apart, "m")
     turned = float(np.linalg.norm(rotation_vector(image[:3, :3].T @ twin[:3, :3])))
     if turned > 1e-3:
         yield TwinDifference(kind, first, second, "orientation", turned, "rad")
@@ -280,9 +280,9 @@ def compare_parents(mechanism: Mechanism, sides: Sides) -> Iterator[TwinDifferen
         roots = own is None or its is None or own == second or its == first  # the root is on one side
         mirrored = {sides.bodies.get(end or "", end) for end in beside[first]} == beside[second]
         if not (roots or mirrored) and sides.bodies.get(own or "", own) != its and pair not in told:
-            yield TwinDifference("body", first, second, "what it hangs on", 0.0)
+            yield TwinDifference("body", first, second, "parent", 0.0)
         if joined[first] != joined[second]:
-            yield TwinDifference("body", first, second, "number of its joints", float(joined[second] - joined[first]))
+            yield TwinDifference("body", first, second, "number of joints", float(joined[second] - joined[first]))
 
 
 def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifference]:
@@ -303,7 +303,7 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
         hanging[first] += 1
     out = [
         TwinDifference(
-            "body", key, "", "no twin" if count == 1 else f"no twin, nor have {count - 1} that hang on it", 0.0
+            "body", key, "", "no twin" if count == 1 else f"no twin, also for {count - 1} bodies of its limb", 0.0
         )
         for key, count in hanging.items()
     ]

@@ -194,7 +194,7 @@ def mirror_joint(
     _mirror_dof_axes(joint, out, flip, swapped)
     parts = twin_dof_maps(joint, out, plane, mates, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
-        raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
+        raise ValueError(f"Joint {joint.name!r} and twin {out.name!r}: different degrees of freedom")
     mirror_dofs(joint, out, parts)
     return out
 

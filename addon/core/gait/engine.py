@@ -209,7 +209,9 @@ def parse_input(text: str) -> tuple[str, float]:
             except ValueError:
                 value = math.nan
             if not math.isfinite(value):
-                raise ValueError(f"{number.strip()!r} is not a number. Write an input as {control}=-1.")
+                raise ValueError(
+                    f"Input {control!r}: {number.strip()!r} is not a number. Write an input as {control}=-1."
+                )
             return control, value
     raise ValueError(f"{text!r} is not an input. Write NAME=VALUE with one of the names {', '.join(INPUT_NAMES)}.")
 
@@ -451,8 +453,8 @@ class Gait:
         unknown = [name for name in controls if name not in INPUT_NAMES]
         if unknown:
             raise ValueError(
-                f"There is no control {unknown[0]!r}. The controls are {', '.join(INPUT_NAMES)}; "
-                f"this model listens to {', '.join(self.controls) or 'none of them'}."
+                f"Input {unknown[0]!r} does not exist. Inputs are {', '.join(INPUT_NAMES)}; "
+                f"this gait reads {', '.join(self.controls) or 'none of them'}."
             )
         position, velocity = self.rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
         return GaitCommands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
@@ -551,9 +553,9 @@ def sample_gait(mechanism: Mechanism, controls: GaitInputs, seconds: float, step
     gait = find_gait(mechanism)
     if gait is None:
         raise FormatError(
-            f"{mechanism.name!r} has no gait of its own",
+            f"{mechanism.name!r} has no gait",
             path=mechanism.source.path,
-            remedy="Give it a motion, or a Juice model with behaviours that command its joints.",
+            remedy="Choose a motion, or a Juice model with behaviors that command its joints.",
         )
     count = math.floor(seconds / step + 1e-9) + 1
     finer = max(1, math.ceil(step / MAX_INTEGRATION_STEP - 1e-9)) if _has_velocities(gait) else 1
@@ -577,10 +579,10 @@ def report_inputs(gait: Gait | None, controls: Mapping[str, float], report: Repo
     heard = gait.controls if gait is not None else []
     for name, value in controls.items():
         if abs(value) > 1.0:
-            report.warn("input-far", f"{name}={value:g} is more than a control gives: they go from -1 to 1")
+            report.warn("input-far", f"Input {name!r}: {value:g} is outside the range of an input (-1 to 1)")
         if name not in heard:
-            listens = f"it listens to {', '.join(heard)}" if heard else "it listens to none"
-            report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
+            read = f"it reads {', '.join(heard)}" if heard else "it reads none"
+            report.warn("input-unheard", f"Input {name!r} has no effect: the gait does not read it; {read}")
 
 
 def _has_velocities(gait: Gait) -> bool:

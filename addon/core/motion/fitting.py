@@ -81,7 +81,7 @@ def _map_roots(motion: Motion, mechanism: Mechanism, fitting: FitOptions, report
     for body in dict.fromkeys(
         root_body_name(name) for name in theirs if name not in out and name not in fitting.mapping
     ):
-        report.warn("root-unmatched", f"Root motion of {body!r} moves nothing: no root has this name", where=body)
+        report.warn("root-unmatched", f"Root motion of {body!r} has no effect: no root body has this name", where=body)
     return out
 
 
@@ -90,21 +90,21 @@ def _report_match(match: ServoMatch, motion: Motion, mechanism: Mechanism, repor
     if servos and not match.pairs:
         examples = ", ".join(repr(each.name) for each in servos[:3])
         raise FormatError(
-            f"{mechanism.name!r} has none of the servos of motion {motion.name!r} ({examples})",
+            f"no servo of motion {motion.name!r} ({examples}) is in {mechanism.name!r}",
             path=motion.source.path if motion.source is not None else "",
-            remedy="Choose the mechanism that it was made for, or say which servo is which: --map FILE=SERVO.",
+            remedy="Choose the mechanism of this motion, or assign servos with --map FILE=SERVO.",
         )
     report.info(
-        "servos-matched", f"{len(match.pairs)} of {_servo_count_text(len(match.pairs) + len(match.unmatched))} matched"
+        "servos-matched", f"Servos matched by name: {len(match.pairs)} of {len(match.pairs) + len(match.unmatched)}"
     )
     for name, servo in match.loose.items():
-        report.info("servo-loose", f"Servo {name!r} was taken for {servo!r}", where=name)
+        report.info("servo-loose", f"Servo {name!r} was matched with {servo!r}", where=name)
     idle = mechanism_servos(mechanism, active=False)
     for name, why in match.unmatched.items():
-        said = "its joint is switched off in the model" if name in idle else why
-        report.warn("servo-unmatched", f"Servo {name!r} moves nothing: {said}", where=name)
+        said = "its joint is inactive in the mechanism" if name in idle else why
+        report.warn("servo-unmatched", f"Servo {name!r} has no effect: {said}", where=name)
     for name in match.repeated:
-        report.warn("servo-repeated", f"Servo {name!r} is there several times", where=name)
+        report.warn("servo-repeated", f"Servo {name!r} occurs several times in the motion", where=name)
 
 
 def _convert_units(track: Trajectory, servo: Servo | None, fitting: FitOptions) -> Trajectory:
@@ -139,12 +139,11 @@ def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, repor
     count = int(np.count_nonzero(over))
     if not count:
         return track
-    done = {"keep": "kept", "clamp": "put on them", "refuse": "refused"}[stops]
+    done = {"keep": "Kept", "clamp": "Clamped", "refuse": "Rejected"}[stops]
     report.warn(
         "beyond-stops",
-        f"Servo {track.name!r} leaves its stops, {_format_stops(servo)}, at {count} of "
-        f"{_key_count_text(len(track.values))}, by up to "
-        f"{_format_value(float(np.abs(over).max()), servo)}: {done}",
+        f"Servo {track.name!r}: {count} of {_key_count_text(len(track.values))} outside its stops "
+        f"({_format_stops(servo)}), by up to {_format_value(float(np.abs(over).max()), servo)}. {done}",
         where=track.name,
     )
     return replace(track, values=clamp_values_to_stops(track.values, servo.stops)) if stops == "clamp" else track
@@ -160,9 +159,9 @@ def _reject_beyond_stops(tracks: list[Trajectory], known: Mapping[str, Servo], m
             for each in guilty
         )
         raise FormatError(
-            f"motion {motion.name!r} leaves the stops of {_servo_count_text(len(guilty))}: {told}",
+            f"motion {motion.name!r} exceeds the stops of {_servo_count_text(len(guilty))}: {told}",
             path=motion.source.path if motion.source is not None else "",
-            remedy="Take it with --stops clamp or --stops keep.",
+            remedy="Use --stops clamp or --stops keep.",
         )
 
 
@@ -172,7 +171,7 @@ def _format_stops(servo: Servo) -> str:
 
 
 def _format_value(value: float, servo: Servo) -> str:
-    return f"{value:.4g}" if servo.slides else f"{math.degrees(value):.4g}°"
+    return f"{value:.4g} m" if servo.slides else f"{math.degrees(value):.4g}°"
 
 
 def _servo_count_text(count: int) -> str:
@@ -180,4 +179,4 @@ def _servo_count_text(count: int) -> str:
 
 
 def _key_count_text(count: int) -> str:
-    return f"{count} key{'' if count == 1 else 's'}"
+    return f"{count} keyframe{'' if count == 1 else 's'}"

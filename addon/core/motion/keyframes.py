@@ -347,7 +347,7 @@ def simplified_key_indices(times: Array, values: Array, tolerance: float) -> NDA
     """
     count = len(times)
     if not np.isfinite(values).all():
-        raise ValueError("what is no number cannot be between others")
+        raise ValueError("Interpolation needs finite values")
     if count < 3:
         return np.arange(count)
     t, v = times.tolist(), values.tolist()

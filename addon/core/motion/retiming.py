@@ -50,7 +50,7 @@ def repeat_motion(
         ValueError: There is less than one cycle.
     """
     if rounds < 1:
-        raise ValueError(f"A motion can be played once or more often, not {rounds} times")
+        raise ValueError(f"Repeats: {rounds} is below 1. Enter 1 or more")
     keys = keyframes_by_servo(motion, only)
     span = motion_span(motion, keys.values(), gap if seam == "repeat" else 0.0)
     if seam == "blend":
@@ -86,7 +86,7 @@ def scale_motion_speed(
         ValueError: The factor is not above zero.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
-        raise ValueError(f"A speed has to be above 0: {factor:g} is not")
+        raise ValueError(f"Speed: {factor:g} is not above 0. Enter a larger factor")
     return replace_keyframes(motion, keyframes_by_servo(motion, only), lambda own: own.faster(factor, about))
 
 
@@ -97,9 +97,9 @@ def speed_factor_for(first: float, last: float, wanted: float) -> float:
         ValueError: No factor does.
     """
     if not wanted > 0.0:
-        raise ValueError(f"A duration has to be above 0: {wanted:g} is not")
+        raise ValueError(f"Duration: {wanted:g} s is not above 0. Enter a longer duration")
     if not last > first:
-        raise ValueError("The motion lasts no time: it has no two keys apart, and no speed can give it a duration")
+        raise ValueError("Duration: the motion has no two keyframes at different times, so it cannot be stretched")
     return (last - first) / wanted
 
 

@@ -80,7 +80,7 @@ def map_root_trajectories(
         if mapping.keys().isdisjoint(theirs):
             out |= zip(theirs, names[ours], strict=True)
             if body != ours:
-                report.info("root-matched", f"Root motion of {body!r} was taken for that of {ours!r}", where=body)
+                report.info("root-matched", f"Root motion of {body!r} was matched with {ours!r}", where=body)
     return out
 
 
@@ -135,10 +135,10 @@ def drop_root_motion(
         own = [each for each in paths if root_body_name(each.name) == body and len(each.times)]
         turns, slides = ([each for each in own if is_root_rotation(each.name) == wanted] for wanted in (True, False))
         (slid, far), (turned, most) = _max_distance(slides), _max_distance(turns)
-        told.append(f"{body!r} goes up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
+        told.append(f"{body!r} moves up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
     report.warn(
         "root-motion-left",
-        f"{format} holds no root motion: {'; '.join(told)}. Write CSV to keep it",
+        f"Root motion is not written, {format} has none: {'; '.join(told)}. Write CSV to keep it",
         where=f"motion {motion.name!r}",
     )
     return replace(motion, trajectories=[each for each in motion.trajectories if not each.root])

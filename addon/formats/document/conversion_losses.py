@@ -21,28 +21,24 @@ class _LossKind(NamedTuple):
 
 _SKEL, _X_XY = ("skel", "x_xy"), ("x_xy",)
 _LOSS_KINDS = {
-    "soft": _LossKind("dropped-soft", "what makes a shape soft is not written", _SKEL),
+    "soft": _LossKind("dropped-soft", "Softness of a shape: not written", _SKEL),
     **{
-        f"{what}/@{end}": _LossKind("dropped-limit", f"limits of a coordinate's {what} are not written", _SKEL)
+        f"{what}/@{end}": _LossKind("dropped-limit", f"Limits of a joint's {what}: not written", _SKEL)
         for what in ("velocity", "acceleration", "force")
         for end in ("lower", "upper")
     },
     **{
-        f"{what}/@initial": _LossKind(
-            "dropped-start", f"the {what} that a coordinate begins with is not written", _SKEL
-        )
+        f"{what}/@initial": _LossKind("dropped-start", f"Initial {what} of a joint: not written", _SKEL)
         for what in ("acceleration", "force")
     },
     **{
-        name: _LossKind(
-            "dropped-range", "pos_min and pos_max, between which a body's place is drawn by lot, are not written", _X_XY
-        )
+        name: _LossKind("dropped-range", "Range of a random body position (pos_min, pos_max): not written", _X_XY)
         for name in ("pos_min", "pos_max")
     },
-    "edge_color": _LossKind("dropped-color", "colours of edges are not written", _X_XY),
+    "edge_color": _LossKind("dropped-color", "Edge colors: not written", _X_XY),
     **{
         f"@actuator {kind}": _LossKind(
-            "dropped-actuator", f"that a joint's actuator is '{kind}' is not written", ("skel", "x_xy", "shift")
+            "dropped-actuator", f"Actuator type '{kind}' of a joint: not written", ("skel", "x_xy", "shift")
         )
         for kind in ("acceleration", "velocity", "locked", "mimic")
     },
@@ -79,14 +75,14 @@ def _is_limit(dof: Dof, key: str, value: Any) -> bool:
     return not (key.startswith("force/@") and isinstance(value, float) and abs(value) == dof.max_force)
 
 
-ORGANIZATION_ONLY = "motion, simulation and looks stay the same"
-APPEARANCE_ONLY = "only looks differ"
-CONTACTS_DIFFER = "looks and contacts differ"
-SIMULATION_DIFFERS = "poses stay the same, a simulation differs"
-MOTION_DIFFERS = "the mechanism moves differently"
-INITIAL_POSE_DIFFERS = "the mechanism begins in another pose"
-NO_MOTION = "the mechanism of the file does not move by itself"
-RESTORED_ON_IMPORT = "an import here has it again, other programs pass over it"
+ORGANIZATION_ONLY = "Motion, simulation and appearance stay the same"
+APPEARANCE_ONLY = "Only the appearance differs"
+CONTACTS_DIFFER = "Appearance and contacts differ"
+SIMULATION_DIFFERS = "Poses stay the same, a simulation differs"
+MOTION_DIFFERS = "The mechanism moves differently"
+INITIAL_POSE_DIFFERS = "The initial pose differs"
+NO_MOTION = "The file contains no motion"
+RESTORED_ON_IMPORT = "Knuckle restores it on import, other programs ignore it"
 
 #: Effect of a loss on the mechanism, by its code. Every new code needs its effect here.
 EFFECTS = {
@@ -122,7 +118,7 @@ EFFECTS = {
     "joint-to-world": SIMULATION_DIFFERS,
     "kept-aside": RESTORED_ON_IMPORT,
     "mended-size": CONTACTS_DIFFER,
-    "moved-body": "bodies stand elsewhere",
+    "moved-body": "Positions of bodies differ",
     "moved-com": SIMULATION_DIFFERS,
     "moved-frame": ORGANIZATION_ONLY,
     "no-force": SIMULATION_DIFFERS,
@@ -163,4 +159,4 @@ class ConversionLosses:
         for (code, message), count in self.counts.items():
             name, effect = self.first[code, message]
             more = f" and {count - 1} more" if count > 1 else ""
-            report.warn(code, f"{message} ({name}{more}): {effect}")
+            report.warn(code, f"{message} ({name}{more}). {effect}")

@@ -46,12 +46,16 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
         return new_document(mechanism, report)
     if suffix == ".jm" and source.dialect != "jm":
         report.warn(
-            "new-dialect", f"written anew as .jm from .{source.dialect}; what only the document held is left out"
+            "new-dialect",
+            f"Dialect: .{source.dialect} is rewritten as .jm. Comments and unknown elements are not written",
         )
         return new_document(mechanism, report)
     try:
         document = source_document(source, read)
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn(
+            "document-lost",
+            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+        )
         return new_document(mechanism, report)
     return patch_document(document, mechanism, report)

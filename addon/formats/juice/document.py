@@ -84,12 +84,12 @@ def read(
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
     if not is_juice(root):
-        raise FormatError(f"<{root.tag}> does not begin a Juice model", path=path, line=1, where=str(root.tag))
+        raise FormatError(f"<{root.tag}> is not the root of a Juice model", path=path, line=1, where=str(root.tag))
     model = model_element(root)
     reader = Reader(path, report)
     settings = reader.place(root, MODEL)
     if all(next(root.iter(solver), None) is not None for solver in SOLVERS):
-        report.info("two-solvers", "the world is given for two solvers; what the file says first counts")
+        report.info("two-solvers", "settings for two solvers; the first ones are used")
     placed = [reader.place(element, table) for element, table in object_elements(model, reader)]
     bodies = [item for item in placed if item.table is BODY]
     joints = [item for item in placed if item.table is not BODY]
@@ -115,6 +115,6 @@ def _report_untyped_motors(behaviours: GaitBehaviors, report: Report) -> None:
         names = "motor of the gait states" if len(found) == 1 else "motors of the gait state"
         report.warn(
             "no-motion-type",
-            f"{len(found)} {names} no MotionType, as in files older than the motion types; a sine is taken, "
+            f"{len(found)} {names} no MotionType, as in older files; a sine is used, "
             "unless the import option Sine without Motion Type is off",
         )

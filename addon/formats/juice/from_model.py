@@ -50,44 +50,46 @@ def convert_for_juice(mechanism: Mechanism, report: Report) -> tuple[list[Body],
 def _convert_world(mechanism: Mechanism, losses: ConversionLosses) -> None:
     if np.abs(mechanism.world.gravity[:2]).max() > _ZERO_TOLERANCE:
         x, y, z = mechanism.world.gravity
-        message = f"Juice's gravity is along -Z: of ({x:g} {y:g} {z:g}) only {z:g} is written; turn the model upright"
+        message = (
+            f"Gravity ({x:g} {y:g} {z:g}): only {z:g} along Z is written, Juice has no other. Turn the model upright"
+        )
         losses.add("approximated-gravity", message, mechanism)
     if mechanism.motions:
-        losses.add("dropped-motion", "motions are not written; save them as servo motion", mechanism.motions[0])
+        losses.add("dropped-motion", "Motions: not written. Export them as servo motion", mechanism.motions[0])
     if mechanism.world.time_step not in (None, TIME_STEP):
-        losses.add("dropped-world", f"the world's time step is not written; Juice's is {TIME_STEP:g}", mechanism)
+        losses.add("dropped-world", f"Time step: not written, Juice's is {TIME_STEP:g} s", mechanism)
     for frame in mechanism.frames:
-        losses.add("dropped-frame", "frames are not written", frame)
+        losses.add("dropped-frame", "Reference frames: not written", frame)
     for light in mechanism.lights:
-        losses.add("dropped-light", "lights are not written", light)
+        losses.add("dropped-light", "Lights: not written", light)
     for restraint in mechanism.restraints:
-        losses.add("dropped-restraint", "restraints are not written", restraint)
+        losses.add("dropped-restraint", "Restraints: not written", restraint)
 
 
 def _convert_body(body: Body, losses: ConversionLosses) -> Body:
     if body.inertia is not None:
-        losses.add("dropped-inertia", "inertia is not written; Juice takes it from the shape", body)
+        losses.add("dropped-inertia", "Moments of inertia: not written, Juice computes them from the shape", body)
     flags = {"no gravity": not body.gravity, "no collision": not body.collidable, "fixed": body.immobile}
     for lost, is_set in flags.items():
         if is_set:
-            losses.add("dropped-flag", f"a body's flag is not written: {lost}", body)
+            losses.add("dropped-flag", f"Body setting '{lost}': not written", body)
     if body.assembly:
-        losses.add("dropped-assembly", "assemblies are not written", body)
+        losses.add("dropped-assembly", "Assemblies: not written", body)
     shapes = _by_preference(body.shapes)
     if len(body.shapes) > 1:
-        losses.add("dropped-shape", "only the first solid shape of a body is written", body)
+        losses.add("dropped-shape", "Shapes of a body: only the first solid one is written", body)
     if any(shape.color is not None for shape in shapes):
-        losses.add("dropped-color", "colours are not written", body)
+        losses.add("dropped-color", "Colors: not written", body)
     shape = _convert_shape(shapes[0], body, losses) if shapes else None
     if shape and not (shape.visual and shape.collision):
-        losses.add("dropped-shape-use", "a shape is written, and in Juice it both shows and collides", body)
+        losses.add("dropped-shape-use", "Shape: written as visual and collision shape, Juice has no other", body)
     local = shape.pose if shape else _translation(body.com)
     if shape and not np.allclose(local[:3, 3], body.com, rtol=0, atol=1e-9):
-        losses.add("moved-com", "the centre of mass is written at the middle of the shape", body)
+        losses.add("moved-com", "Center of mass: written at the center of the shape", body)
     if same_pose(local, identity()) and shape is (body.shapes[0] if body.shapes else None):
         return body
     if not same_pose(local, identity()):
-        losses.add("moved-frame", "a body's frame is written at the middle of its shape, along its edges", body)
+        losses.add("moved-frame", "Origin of a body: written at the center of its shape, along its edges", body)
     return replace(
         body,
         pose=body.pose @ local,
@@ -106,21 +108,21 @@ def _convert_shape(shape: Shape, body: Body, losses: ConversionLosses) -> Shape 
         return shape
     size = shape.size
     if shape.type == "cone" and {"length", "radius"} <= size.keys():
-        losses.add("approximated-shape", "a cone is written as a cylinder", body)
+        losses.add("approximated-shape", "Cone: written as a cylinder", body)
         return replace(shape, type="cylinder")
     if {"x", "y", "z"} <= size.keys():
-        what = "mesh, which is taken for 1 along each edge before its scale" if shape.mesh else shape.type
-        losses.add("approximated-shape", f"a shape is written as its bounding box: {what}", body)
+        what = "mesh, assumed to be 1 along each edge before its scale" if shape.mesh else shape.type
+        losses.add("approximated-shape", f"Shape: written as its bounding box ({what})", body)
         return replace(shape, type="box", size={axis: size[axis] for axis in "xyz"})
     if shape.type != "none":
-        losses.add("dropped-shape", f"a shape cannot be written: {shape.type}", body)
+        losses.add("dropped-shape", f"Shape of type {shape.type}: not written, Juice has none", body)
     return None
 
 
 def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
     kinds = [dof.kind for dof in joint.dofs]
     if joint.assembly:
-        losses.add("dropped-assembly", "assemblies are not written", joint)
+        losses.add("dropped-assembly", "Assemblies: not written", joint)
     if kinds == ["rotation"]:
         made = _align_axis_to_z(joint, "revolute")
     elif kinds == ["translation"]:
@@ -128,27 +130,25 @@ def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
     elif kinds == ["ball"]:
         made = joint if joint.type == "ball" else replace(joint, type="ball")
     elif not kinds:
-        losses.add(
-            "approximated-joint", "a weld is written as a hinge between two stops at 0", joint, SIMULATION_DIFFERS
-        )
+        losses.add("approximated-joint", "Weld: written as a hinge with both stops at 0", joint, SIMULATION_DIFFERS)
         made = replace(joint, type="revolute", dofs=[Dof("rotation", lower=0.0, upper=0.0, max_force=0.0)])
     elif len(kinds) > 1 and set(kinds) == {"rotation"}:
-        losses.add("approximated-joint", f"a joint is written as a ball joint: {joint.type}", joint)
+        losses.add("approximated-joint", f"Joint of type {joint.type}: written as a ball joint", joint)
         made = replace(joint, type="ball", dofs=[Dof("ball", gain=joint.dofs[0].gain)])
     elif kinds == ["free"]:
         losses.add(
             "dropped-joint",
-            "a free joint is not written: bodies of Juice are free without one",
+            "Free joint: not written, bodies of Juice are free without one",
             joint,
             ORGANIZATION_ONLY,
         )
         _report_dof_losses(joint, losses)
         return None
     else:
-        losses.add("dropped-joint", f"a joint cannot be written: {joint.type}", joint)
+        losses.add("dropped-joint", f"Joint of type {joint.type}: not written, Juice has none", joint)
         return None
     if joint.active and (joint.parent is None or joint.child is None):
-        losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint)
+        losses.add("joint-to-world", "Joint to the world: written, but Juice does not simulate it", joint)
     _report_dof_losses(joint, losses)
     return made
 
@@ -157,15 +157,16 @@ def _report_dof_losses(joint: Joint, losses: ConversionLosses) -> None:
     for dof in joint.dofs:
         for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
             if abs(float(getattr(dof, attribute))) > _ZERO_TOLERANCE:
-                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint)
+                name = "rotor inertia" if attribute == "armature" else attribute
+                losses.add("dropped-joint-property", f"Joint {name}: not written", joint)
         for attribute, start, effect in (
             ("position", dof.start, INITIAL_POSE_DIFFERS),
             ("velocity", dof.start_rates, SIMULATION_DIFFERS),
         ):
             if np.abs(start).max(initial=0.0) > _ZERO_TOLERANCE:
-                losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint, effect)
+                losses.add("dropped-joint-property", f"Joint {attribute}: not written", joint, effect)
         if dof.kind == "ball" and (dof.lower is not None or dof.upper is not None):
-            losses.add("dropped-limit", "a ball joint's limits are not written", joint, MOTION_DIFFERS)
+            losses.add("dropped-limit", "Stops of a ball joint: not written", joint, MOTION_DIFFERS)
 
 
 def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
@@ -219,7 +220,7 @@ class IdAllocator:
         self._number: dict[str, str] = {}
         for own in ids:
             if own in self._number:
-                raise FormatError(f"two objects of one kind have the id {own}", remedy="Give one of them another id.")
+                raise FormatError(f"two objects of one kind have the ID {own}", remedy="Give one of them another ID.")
             self._number[own] = own if _is_file_id(own) else self._new()
 
     def __call__(self, own: str | None) -> str | None:

@@ -233,9 +233,9 @@ def _read_node(
 ) -> SourceRecord:
     if placed.row["ID"] is None:
         placed.row["ID"] = f"node {len(before) + 1}"
-        reader.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.element)
+        reader.warn("no-id", f"{placed.label} has no ID, so no edge can refer to it", placed.element)
     elif placed.row["ID"] in before:
-        message = f"{placed.label} has the ID of another node; edges take the first"
+        message = f"{placed.label} has the ID of another node; edges refer to the first"
         reader.warn("duplicate-id", message, placed.element)
     before.add(placed.row["ID"])
     return _read_record(NetworkNode, placed, reader, resolve, kind=kind)

@@ -114,7 +114,7 @@ class Reader:
         if item.kind is FLAG:
             self.warn(
                 "not-a-flag",
-                f"{item.path} is '{shown}', which is neither 1 nor 0; {int(item.default)} is taken. Write 1 or 0.",
+                f"{item.path} is '{shown}', not 1 or 0; {int(item.default)} is used. Write 1 or 0.",
                 element,
             )
             return item.default
@@ -147,7 +147,7 @@ class Reader:
         """Report the defaults that were used, once per kind of element."""
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
-            self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
+            self.report.info("default-used", f"{tag} has no {path}{plural}; Juice's default is used")
 
 
 def _find_field_element(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:

@@ -156,8 +156,8 @@ def format_juice_number(value: float) -> str:
     """
     if not math.isfinite(value):
         raise FormatError(
-            "a number has become too large to be written",
-            remedy="Make the sizes, masses or forces of the model smaller.",
+            "a number is too large to be written",
+            remedy="Reduce sizes, masses or forces of the model.",
         )
     return f"{float(value) + 0.0:.12g}"  # + 0.0 removes the sign of a zero
 

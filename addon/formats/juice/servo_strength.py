@@ -83,13 +83,13 @@ def _with_gains(joint: Joint, need: float, losses: ConversionLosses) -> Joint:
         chosen["gain"] = (HINGE_GAIN if dof.kind == "rotation" else round(SLIDER_GAIN, 1), dof.gain)
     if not 0.0 < dof.max_force < math.inf:
         if not need > 0.0:
-            losses.add("no-force", "a servo that carries nothing has no force: MaxForce is 0", joint)
+            losses.add("no-force", "Servo without a load: MaxForce is written as 0", joint)
         else:
             chosen["max_force"] = (float(f"{need:.3g}"), dof.max_force if math.isfinite(dof.max_force) else 0.0)
     if not chosen:
         return joint
     losses.add(
-        "approximated-servo", "a servo's gain or force, which the model does not give, is chosen by what it carries",
+        "approximated-servo", "Gain or max force of a servo: not in the model, chosen by its load",
         joint,
     )  # fmt: skip
     values: dict[str, Any] = {name: value for name, (value, _source) in chosen.items()}

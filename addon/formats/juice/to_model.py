@@ -50,9 +50,7 @@ def build(
     for what, named in (("bodies", result.bodies), ("joints", result.joints)):
         shared = sum(count for count in Counter(item.name for item in named).values() if count > 1)
         if shared:
-            report.info(
-                "shared-name", f"{shared} {what} share their name with another; they are told apart by their IDs"
-            )
+            report.info("shared-name", f"{shared} {what} share a name with another; their IDs distinguish them")
     for joint, placed in zip(result.joints, joints, strict=True):
         if joint.id in strengths:
             gain, force = strengths[joint.id]
@@ -124,7 +122,7 @@ def _bodies(placed: list[SourceElement], body_of: ReferenceResolver, report: Rep
         row = item.row
         shape = shape_from_row(row)
         if shape is None and row["Shape"] != INVALID:
-            message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
+            message = f"{item.label} has the unknown shape {row['Shape']}; it is imported without a shape"
             report_element(report, "warning", "unknown-shape", message, item.element)
         if shape is not None:
             shape.size = _intern_equal(shape.size, sizes.setdefault(shape.type, {}))
@@ -224,7 +222,13 @@ def _is_active(item: SourceElement, parent: str | None, child: str | None, repor
     if parent is not None and child is not None and parent != child:
         return True
     count = (parent is not None) + (child is not None)
-    reason = "both its ends are one body" if count == 2 else "it has no body" if count == 0 else "it has one body only"
+    reason = (
+        "parent and child are the same body"
+        if count == 2
+        else "it has no body"
+        if count == 0
+        else "it has only one body"
+    )
     report_element(report, "warning", "inactive-joint", f"{item.label} joins nothing: {reason}", item.element)
     return False
 

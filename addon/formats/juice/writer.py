@@ -214,7 +214,7 @@ class _Patch:
         self._bodies()
         self._behaviours(self._joints())
         if not self.todo and not self.added:
-            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            self.report.info("document-kept", "Document: unedited, written as it was read")
             return self.document.text
         edits = start_edits(self.document)
         for change in self.todo:
@@ -222,7 +222,7 @@ class _Patch:
         for tag, nodes in self.added.items():
             self._add(edits, tag, nodes)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
+        self.report.info("document-patched", f"Document: objects {said}. All else is written as it was read")
         return edits.result()
 
     def _settings(self) -> None:
@@ -491,7 +491,7 @@ def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report
     """Return a joint's world frame (4, 4); reported where its two bodies disagree."""
     frame, apart = joint_frame(joint, pose_of)
     if apart > FRAME_TOLERANCE * (1.0 + abs(frame[:3, 3]).max()):
-        message = f"the bodies of joint '{joint.name}' have it {apart:.3g} apart; its parent's is written"
+        message = f"Joint '{joint.name}': its two sides are {apart:.3g} apart. The side of the parent is written"
         report.warn("joint-apart", message)
     return frame
 
@@ -514,7 +514,7 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
         rigid = choose_cfm(mechanism, usual["ERP"], usual["CFM"])
         if mechanism.world.cfm is None and rigid != usual["CFM"]:
             report.info(
-                "approximated-softness", f"its joints are rigid; Juice's are springs, with a CFM of {rigid:g} here"
+                "approximated-softness", f"Joint softness: rigid joints are written as springs with a CFM of {rigid:g}"
             )
         usual["CFM"] = rigid
     settings = settings_row(mechanism.world, behaviours.engine, usual)

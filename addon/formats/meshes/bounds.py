@@ -40,7 +40,7 @@ def mesh_kind(path: Path) -> str:
         check_size(path)
     if kind not in MESH_EXTENSIONS:
         raise MeshError(
-            f"meshes of the kind {kind or 'without an ending'} are not read",
+            f"mesh format {kind or 'without an extension'} is not supported",
             path=str(path),
             remedy=f"Convert it to one of {', '.join(MESH_EXTENSIONS)}.",
         )
@@ -80,7 +80,7 @@ def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = No
     with np.errstate(over="ignore"):
         low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise MeshError("this mesh has coordinates that are too large for single precision", path=str(path))
+        raise MeshError("the mesh has coordinates too large for single precision", path=str(path))
     return np.stack([low, high])
 
 
@@ -97,7 +97,7 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
         except MeshError as trouble:
             raise MeshError(trouble.message, path=str(path), remedy=trouble.remedy) from None
         if not np.isfinite(points).all():
-            raise MeshError("this mesh has coordinates that are no numbers", path=str(path))
+            raise MeshError("the mesh has coordinates that are not finite", path=str(path))
         return np.stack([points.min(axis=0), points.max(axis=0)])
     with require_library("the size of a mesh needs trimesh", path):
         import trimesh
@@ -106,9 +106,9 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)
         bounds = scene.bounds
     except Exception as error:  # any exception that the library raises for a bad file
-        raise MeshError(f"this mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
+        raise MeshError(f"the mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if bounds is None or not np.isfinite(bounds).all():
-        raise MeshError("this file holds no mesh", path=str(path))
+        raise MeshError("the file contains no mesh", path=str(path))
     return np.asarray(bounds, dtype=np.float64)
 
 
@@ -146,13 +146,15 @@ def complete_masses(
     boxes = _MeshBoxes(mechanism.source.path, tuple(folders), ignore_unit, report if tell_missing else None)
     done = complete_moments(lacking, boxes.box)
     for body in done:
-        unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
-        message = f"the moment of inertia of {body.name} is made from the box around its mesh, as DART 6.20 does{unit}"
+        unit = "; the unit of its Collada file is not applied" if ignore_unit and _is_collada(body) else ""
+        message = (
+            f"moments of inertia of {body.name}: computed from the bounding box of its mesh, as in DART 6.20{unit}"
+        )
         report.info("moment-from-mesh", message, body.line)
     told = [entry.message for entry in report.entries] if boxes.troubles else []
     for trouble in boxes.troubles if tell_missing else ():
         if not any(str(trouble) in message for message in told):
-            report.warn("moment-without-mesh", f"moments of inertia do without a mesh: {trouble}")
+            report.warn("moment-without-mesh", f"moments of inertia: computed without a mesh; {trouble}")
     return done
 
 
@@ -178,11 +180,11 @@ def replace_meshes_with_boxes(
     for body in mechanism.bodies:
         shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
         if any(now is not before for now, before in zip(shapes, body.shapes, strict=True)):
-            losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
+            losses.add("approximated-shape", "Mesh: written as its bounding box", body)
         bodies.append(replace(body, shapes=shapes))
     losses.tell(report)
     for trouble in boxes.troubles:
-        report.warn("box-without-mesh", f"the size of a mesh is not known: {trouble}")
+        report.warn("box-without-mesh", f"size of a mesh is unknown: {trouble}")
     return replace(mechanism, bodies=bodies)
 
 
@@ -266,9 +268,7 @@ def describe_obj_faults(data: bytes, polygons: int) -> str:
     """
     if b"," in data and (comma := _DECIMAL_COMMA.search(data)):
         line = data.count(b"\n", 0, comma.end()) + 1
-        raise MeshError(
-            f"line {line} of this mesh has a decimal comma", remedy="Write its coordinates with decimal points."
-        )
+        raise MeshError(f"line {line} of the mesh has a decimal comma", remedy="Write coordinates with decimal points.")
     if polygons == data.count(b"\nf ") + data.startswith(b"f "):
         return ""
     faults = PolygonFaults()
@@ -290,9 +290,9 @@ class PolygonFaults:
         if not self.count:
             return ""
         those = "polygon is" if self.count == 1 else "polygons are"
-        what = "too few corners or points that are not there"
+        what = "too few or missing vertices"
         where = f" (first on line {self.line})" if self.line else ""
-        return f"{self.count} {those} left out, with {what}{where}"
+        return f"{self.count} {those} skipped: {what}{where}"
 
 
 def obj_points(data: bytes, faults: PolygonFaults | None = None) -> Array:
@@ -314,13 +314,13 @@ def obj_points(data: bytes, faults: PolygonFaults | None = None) -> Array:
     for lines in _statements(_FACE, data):
         try:
             if any(len(line.split(None, 2)) != 3 for _, line in lines):
-                raise MeshError("a polygon has no three corners")
+                raise MeshError("a polygon has fewer than three vertices")
             _mark_used_faces(used, before, lines)
         except MeshError:
             for start, line in lines:
                 try:
                     if len(line.split(None, 2)) != 3:
-                        raise MeshError("a polygon has no three corners")
+                        raise MeshError("a polygon has fewer than three vertices")
                     _mark_used_faces(used, before, [(start, line)])
                 except MeshError:
                     if not faults.count and whole is data:
@@ -337,7 +337,7 @@ def _mark_used_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple
         there = np.searchsorted(before, [start for start, _ in faces])
         counts = [len(line.split()) for _, line in faces]
         if sum(counts) != len(numbers):
-            raise MeshError("a corner of this mesh has no point")
+            raise MeshError("a polygon refers to a missing vertex")
         numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
     _mark_used(used, numbers - 1.0)
 
@@ -355,27 +355,27 @@ def _coordinates(lines: Sequence[bytes]) -> Array:
     if len(numbers) != 3 * len(lines) or any(len(line.split(None, 3)) != 3 for line in lines):
         numbers = _numbers(b" ".join(chain.from_iterable(line.split(None, 3)[:3] for line in lines)))
         if len(numbers) != 3 * len(lines):
-            raise MeshError("a point of this mesh has no three coordinates")
+            raise MeshError("a vertex has fewer than three coordinates")
     return numbers.reshape(-1, 3)
 
 
 def _numbers(text: bytes) -> Array:
     found = parse_numbers(text.decode("latin-1"))
     if found is None:
-        raise MeshError("this mesh has numbers that are none")
+        raise MeshError("the mesh has coordinates that are not numbers")
     return found
 
 
 def _mark_used(used: np.ndarray, places: Array) -> None:
     """Mark points by their indices from 0."""
     if len(places) and (places.min() < 0 or places.max() >= len(used) or (places % 1.0).any()):
-        raise MeshError("polygons of this mesh name points that are not there")
+        raise MeshError("polygons refer to missing vertices")
     used[places.astype(np.int64)] = True
 
 
 def _select_used(points: Array, used: np.ndarray) -> Array:
     if not used.any():
-        raise MeshError("this file holds no mesh")
+        raise MeshError("the file contains no mesh")
     return points[used]
 
 
@@ -525,4 +525,4 @@ class _BinaryValues:
 
 def _require_length(data: Sequence | Array | bytes, wanted: int) -> None:
     if wanted < 0 or wanted > len(data):
-        raise MeshError("this mesh ends before all that it promises")
+        raise MeshError("the mesh file is truncated")

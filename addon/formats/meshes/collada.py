@@ -184,7 +184,7 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> Non
             if semantic != "POSITION" and (semantic != "NORMAL" or source not in sources or source in wild):
                 vertices.remove(each)
     if points in wild:
-        raise MeshError("this Collada file has coordinates that are no numbers", path=path)
+        raise MeshError("the Collada file has coordinates that are not finite", path=path)
     known = {*sources, *([f"#{vertices.get('id')}"] if vertices is not None else [])}
     points_at = functools.cache(lambda: _points_of(sources.get(points)))
     for piece in list(children(mesh, *_SURFACES)):
@@ -393,13 +393,13 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
     except MeshError:
         raise
     except Exception as error:  # any exception that the library raises for a bad file
-        raise MeshError(f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
+        raise MeshError(f"the Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if not surfaces:
         told = f": {next(iter(remarks))}" if remarks else ""
-        raise MeshError(f"this Collada file holds no polygons{told}", path=str(path))
+        raise MeshError(f"the Collada file contains no polygons{told}", path=str(path))
     for surface in surfaces:
         if not np.isfinite(surface.points).all():
-            raise MeshError("this Collada file has coordinates that are no numbers", path=str(path))
+            raise MeshError("the Collada file has coordinates that are not finite", path=str(path))
     for remark, count in remarks.items() if report is not None else ():
         report.warn("repaired-mesh", f"{path.name}: {remark}{f' ({count} times)' if count > 1 else ''}")
     return surfaces
@@ -435,7 +435,7 @@ def _load_document(sound: bytes, path: Path, remarks: WarningCounts) -> Any:
 
 def _error_text(error: Exception) -> str:
     text = " ".join(str(getattr(error, "msg", error)).split())
-    return f"something in it is passed over: {text[:200]}"
+    return f"an element is ignored: {text[:200]}"
 
 
 def _parser() -> etree.XMLParser:
@@ -450,14 +450,14 @@ def _parse(path: Path) -> etree._Element:
     with convert_to_mesh_error():
         text, _ = decode(read_bytes(path), Report())
     if "<!DOCTYPE" in text:
-        raise MeshError("the document type may define entities, which are never read", path=str(path))
+        raise MeshError("the document type may define entities, which are not supported", path=str(path))
     text = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text.lstrip("\ufeff"))
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), _parser())
     except etree.XMLSyntaxError as error:
-        raise MeshError(f"this is no sound XML: {error}", path=str(path)) from error
+        raise MeshError(f"invalid XML: {error}", path=str(path)) from error
     if local_name(root) != "COLLADA":
-        raise MeshError(f"this is no Collada file: it begins with <{local_name(root)}>", path=str(path))
+        raise MeshError(f"not a Collada file: its root element is <{local_name(root)}>", path=str(path))
     for element in [each for each in root.iter(etree.Element) if local_name(each) in _IGNORED_ELEMENTS]:
         if element.getparent() is not None:
             element.getparent().remove(element)
@@ -479,7 +479,7 @@ def _geometry_with_poses(document: Any, base: Float32Array) -> Iterator[tuple[An
     while waiting:
         visits += 1
         if visits > _MAX_VISITS:
-            raise MeshError(f"the scene of this Collada file has more than {_MAX_VISITS} nodes")
+            raise MeshError(f"the scene of the Collada file has more than {_MAX_VISITS} nodes")
         node, pose = waiting.pop()
         if hasattr(node, "node"):  # an instance of another node
             waiting.append((node.node, pose))
@@ -505,7 +505,7 @@ def _surfaces(document: Any, base: Float32Array) -> Iterator[Surface]:
         for primitive in geometry.primitives:
             visits += 1
             if visits > _MAX_VISITS:
-                raise MeshError(f"this Collada file has more than {_MAX_VISITS} pieces")
+                raise MeshError(f"the Collada file has more than {_MAX_VISITS} parts")
             if id(primitive) not in pieces:
                 pieces[id(primitive)] = _piece(primitive)
             piece = pieces[id(primitive)]
@@ -513,7 +513,7 @@ def _surfaces(document: Any, base: Float32Array) -> Iterator[Surface]:
                 continue
             corners += len(piece.corners)
             if corners > _MAX_CORNERS:
-                raise MeshError(f"this Collada file has more than {_MAX_CORNERS} corners")
+                raise MeshError(f"the Collada file has more than {_MAX_CORNERS} polygon vertices")
             yield _surface(piece, pose, *_material(primitive, materials))
 
 
@@ -541,7 +541,7 @@ def _piece(primitive: Any) -> _Piece | None:
     else:
         counts = np.full(len(corners) // 3, 3)
     if counts.sum() != len(corners) or counts.min() < 0 or corners.min() < 0 or corners.max() >= len(primitive.vertex):
-        raise MeshError("polygons of this Collada file name points that are not there")
+        raise MeshError("polygons of the Collada file refer to missing vertices")
     keep = np.repeat(counts >= 3, counts)
     used, index = np.unique(corners[keep], return_inverse=True)
     if not len(used):

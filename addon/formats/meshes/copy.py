@@ -124,9 +124,11 @@ class _Copier:
     def tell(self) -> None:
         """Report the files copied and the meshes renamed."""
         if self._written:
-            self.report.info("meshes-copied", f"{len(self._written)} mesh files and what they name were copied")
+            self.report.info(
+                "meshes-copied", f"Mesh files copied, with their materials and textures: {len(self._written)}"
+            )
         for old, new in self._renamed.items():
-            self.report.info("mesh-renamed", f"the mesh {old} is {new} in the written file", where=new)
+            self.report.info("mesh-renamed", f"Mesh {old}: renamed {new} in the written file", where=new)
 
     def _copied(self, name: str, listed: list[str], include: Sequence[str]) -> tuple[str, list[str]] | None:
         """Copy a mesh and the materials listed with it; returns their names in the written file.
@@ -139,7 +141,7 @@ class _Copier:
             mesh = self._file(found)
         except FormatError as trouble:
             code = trouble.code if isinstance(trouble, MeshError) else "unreadable"
-            self.report.warn(f"mesh-{code}", f"not copied: {trouble}", where=name)
+            self.report.warn(f"mesh-{code}", f"Mesh not copied: {trouble}", where=name)
             return None
         others: dict[str, _File] = {}
         for each in filter(_is_material, listed):
@@ -211,7 +213,7 @@ class _Copier:
                 number += 1
                 name = f"{file.path.stem}_{number}{file.path.suffix}"
                 if number > _MAX_FILES:
-                    raise FormatError(f"{folder.name} cannot take {file.path.name}", path=str(self.target))
+                    raise FormatError(f"folder {folder.name} cannot hold {file.path.name}", path=str(self.target))
             self._flat[file.path] = name
             self._write(folder / name, data)
         return self._flat[file.path]

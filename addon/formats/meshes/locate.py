@@ -19,7 +19,8 @@ from ...core.model import Mechanism
 from ...core.report import FormatError, Report
 
 MISSING_MESH_REMEDY = (
-    "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
+    "Copy the file to the model's folder, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh "
+    "Folders "
     "(on the command line: --meshes)"
 )
 #: Schemes whose path is relative to a collection of models unknown to us: the path behind is searched for.
@@ -59,8 +60,8 @@ def mesh_error_entry(name: str, is_seen: bool, trouble: MeshError, bodies: Itera
     who = ", ".join(names[:_MAX_NAMES])
     who += f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     if is_seen:
-        return f"mesh-{trouble.code}", f"a box stands for the mesh of {who}: {text}"
-    return f"collision-mesh-{trouble.code}", f"nothing collides in place of the collision mesh of {who}: {text}"
+        return f"mesh-{trouble.code}", f"Mesh of {who}: shown as a box; {text}"
+    return f"collision-mesh-{trouble.code}", f"Collision mesh of {who}: missing, so it does not collide; {text}"
 
 
 @contextmanager
@@ -119,11 +120,11 @@ def find_mesh(
         MeshError: there is no such file; lists every path tried.
     """
     if "\0" in name or not name.strip():
-        raise MeshError("the mesh has no name of a file", code="missing")
+        raise MeshError("the mesh has no file name", code="missing")
     if any(is_network(each) for each in _name_variants(name)):
         raise MeshError(
-            f"{name} is an address in a network; nothing is ever fetched",
-            remedy="Download the mesh and name the file in the model.",
+            f"{name} is a network address; Knuckle does not download files",
+            remedy="Download the mesh and enter the file's path in the model.",
             code="address",
         )
     rooms = AllowedFolders(model_path, folders)
@@ -144,7 +145,7 @@ def find_mesh(
             if found is not None:
                 tried.pop(str(place), None)
                 tried[f"{place} (leads outside the folders that may be read)"] = None
-    raise MeshError(f"{name} is not found", remedy=f"{MISSING_MESH_REMEDY}.", tried=list(tried), code="missing")
+    raise MeshError(f"file {name} not found", remedy=f"{MISSING_MESH_REMEDY}.", tried=list(tried), code="missing")
 
 
 class AllowedFolders:

@@ -73,7 +73,7 @@ def read_ply_header(data: bytes, path: Path) -> PlyHeader:
     end = re.search(rb"\nend_header[ \t]*\r?\n", data[:_MAX_HEADER_LENGTH])
     lines = data[: end.start()].splitlines() if end is not None else []
     if end is None or not lines or lines[0].strip() != b"ply" or len(lines) < 2:
-        raise MeshError("this is no PLY file: its head is missing", path=str(path))
+        raise MeshError("not a PLY file: its header is missing", path=str(path))
     size = len(data) - end.end()
     head, seen = PlyHeader(end.end(), None, []), dict[bytes, set[bytes]]()
     for number, line in enumerate(lines[1:], 2):
@@ -90,7 +90,7 @@ def read_ply_header(data: bytes, path: Path) -> PlyHeader:
             head.order = _BYTE_ORDERS[form[1]]
         elif not _COMMENT.fullmatch(line):
             what = line.decode("latin-1").strip()
-            raise MeshError(f"line {number} of its head is wrong or says what it cannot hold: {what}", path=str(path))
+            raise MeshError(f"line {number} of the header is invalid or not supported: {what}", path=str(path))
     if not seen.get(b"vertex", set()) >= {b"x", b"y", b"z"}:
-        raise MeshError("this PLY file has no points", path=str(path))
+        raise MeshError("the PLY file has no vertices", path=str(path))
     return head

@@ -50,7 +50,7 @@ def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     attach_document(source, document)
     for trajectory in trajectories:
         if not len(trajectory.times):
-            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no key frames", document.header.number)
+            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no keyframes", document.header.number)
     name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
     return [Motion(name, trajectories, source=source, index=0)], opened.report
 
@@ -69,7 +69,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
         document: Document = attached_document(source) or parse(source.text, source.path, Report())
         document_trajectories(document)
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn("document-lost", f"Document: no longer readable ({error}). A new one is written")
         return new_document(motion, report)
     return patch_document(document, motion, report)
 

@@ -71,14 +71,14 @@ def parse(text: str, path: str, report: Report) -> Document:
     at = csv_table.time_column(header) if delimiter else None
     if at is None:
         raise FormatError(
-            "the table has no column of times", path=path, line=header.number,
-            remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
+            "the table has no time column", path=path, line=header.number,
+            remedy="Name the columns in the first line: 'time [s]' and the servos.",
         )  # fmt: skip
     width = sum(1 for _ in header.each())
     if width > csv_table.MAX_COLUMNS:
         raise FormatError(
-            f"the table has {width} columns, more than the {csv_table.MAX_COLUMNS} that are read", path=path,
-            line=header.number, remedy="Split it into several tables, each with the times.",
+            f"the table has {width} columns; at most {csv_table.MAX_COLUMNS} are supported", path=path,
+            line=header.number, remedy="Split it into several tables, each with the time column.",
         )  # fmt: skip
     cells = header.cells
     columns = [_read_column(cell, index, header.number, path) for index, cell in enumerate(cells)]
@@ -92,26 +92,26 @@ def parse(text: str, path: str, report: Report) -> Document:
     columns = [column for column in columns if column.index not in vacant]
     if not columns:
         raise FormatError(
-            "the table names no servo", path=path, line=header.number, remedy="Give every servo a column with its name."
+            "the table has no servo", path=path, line=header.number, remedy="Add a column with the name of each servo."
         )
     for column in columns:
         if column.unit.base == "s":
             raise FormatError(
-                "a position cannot be in seconds", path=path, line=header.number, where=column.name,
+                "the unit of a position cannot be seconds", path=path, line=header.number, where=column.name,
                 remedy="Use [rad], [deg], [m] or [mm].",
             )  # fmt: skip
     names = Counter(column.name for column in columns)
     for name in sorted(name for name, count in names.items() if count > 1):
         report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
     if not lines:
-        raise FormatError("the table has no rows", path=path, line=header.number, remedy="Write a row for every key.")
+        raise FormatError("the table has no rows", path=path, line=header.number, remedy="Add a row for each keyframe.")
     times, table, comma = _numbers(lines, width, [time, *columns], path)
     back = np.flatnonzero(np.diff(times) < 0)
     if len(back):
         line = lines[back[0] + 1]
         raise FormatError(
             f"time {line.words[time.index]} comes after a later one", path=path, line=line.number,
-            where=time.name, remedy="Sort the rows by their times.",
+            where=time.name, remedy="Sort the rows by time.",
         )  # fmt: skip
     return Document(text, delimiter, header, time, columns, lines, times, table, comma)
 
@@ -170,7 +170,7 @@ def _duplicate_time_error(
     return FormatError(
         f"servo {column.name!r} has two values at {times[second]:g} s", path=path,
         line=document.rows[int(rows[second])].number, where=column.name,
-        remedy="Keep one; before a step, the first of the two repeats the value before it.",
+        remedy="Delete one. A step needs two rows, of which the first repeats the previous value.",
     )  # fmt: skip
 
 
@@ -178,8 +178,8 @@ def _read_column(cell: Cell, index: int, line: int, path: str) -> Column:
     name, unit = csv_table.name_and_unit(cell)
     if unit not in UNITS:
         raise FormatError(
-            f"{unit!r} is no unit of a position", path=path, line=line, where=name,
-            remedy="Use [rad], [deg], [m] or [mm], or take the column out.",
+            f"{unit!r} is not a unit of a position", path=path, line=line, where=name,
+            remedy="Use [rad], [deg], [m] or [mm], or delete the column.",
         )  # fmt: skip
     return Column(index, name, UNITS[unit])
 
@@ -201,7 +201,7 @@ def _column_count_error(line: TableLine, columns: list[Column], width: int, path
     return FormatError(
         f"the row has {count} cells for {width} columns", path=path, line=line.number,
         where=missing[0] if missing else columns[-1].name,
-        remedy="Give every column a cell, empty where there is no key.",
+        remedy="Add a cell for each column, empty without a keyframe.",
     )  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def _numbers(lines: TableLines, width: int, columns: list[Column], path: str) ->
     if len(without):
         raise FormatError(
             "the row has no time", path=path, line=lines[int(without[0])].number, where=columns[0].name,
-            remedy="Write the time of its keys.",
+            remedy="Enter the time of its keyframes.",
         )  # fmt: skip
     return table[:, 0].copy(), table[:, 1:], comma
 
@@ -299,7 +299,7 @@ def _parse_number(word: str, line: TableLine, column: Column, comma: bool, path:
     value = column.unit.read(float(decimal)) if DECIMAL.fullmatch(decimal) else math.nan
     if not math.isfinite(value):
         raise FormatError(
-            f"{word!r} is no number", path=path, line=line.number, where=column.name,
-            remedy="Write a number like -0.7, or leave the cell empty where there is no key.",
+            f"{word!r} is not a number", path=path, line=line.number, where=column.name,
+            remedy="Write a number like -0.7, or leave the cell empty without a keyframe.",
         )  # fmt: skip
     return value

@@ -311,7 +311,7 @@ def check_keys(motion: Motion) -> None:
     """Raise a FormatError where a table would have no rows."""
     if not any(len(trajectory.times) for trajectory in motion.trajectories):
         raise FormatError(
-            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+            "the motion has no keyframes", where=f"motion {motion.name!r}", remedy="Choose servos with keyframes."
         )
 
 
@@ -339,7 +339,7 @@ def check_servos(motion: Motion, report: Report) -> None:
         _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
     steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
     if steps:
-        report.info("held-keys", f"{steps} held values stand twice, as steps", where=where)
+        report.info("held-keys", f"Held values: {steps} are written twice, as steps", where=where)
 
 
 def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:
@@ -354,13 +354,13 @@ def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:
 def _check(trajectory: Trajectory, times: Array, values: Array, where: str) -> None:
     if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
         raise FormatError(
-            f"the keys of servo {trajectory.name!r} are not pairs of finite numbers", where=where,
-            remedy="Remove or repair those keys.",
+            f"servo {trajectory.name!r} has keyframes without a finite time and value", where=where,
+            remedy="Correct or delete them.",
         )  # fmt: skip
     if (np.diff(times) <= 0).any():
         raise FormatError(
-            f"the keys of servo {trajectory.name!r} are not in the order of their times", where=where,
-            remedy="Sort them, each time once.",
+            f"the keyframes of servo {trajectory.name!r} are not sorted by time, or two have the same", where=where,
+            remedy="Sort them, and use each time once.",
         )  # fmt: skip
     if "\0" in trajectory.name:
         raise FormatError(f"a table cannot hold the name {trajectory.name!r}", where=where, remedy="Rename the servo.")

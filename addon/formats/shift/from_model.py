@@ -85,7 +85,9 @@ class ShiftConverter:
         self.out.settings = {"gravity": conventions.to_nested_lists(world.gravity), EXTENSION_KEY: mark or None}
         if mark:
             self.losses.add(
-                "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism
+                "kept-aside",
+                "Friction, softness, ground and time step of the world: kept as extension data",
+                self.mechanism,
             )
 
     def _name(self, body: Body) -> None:
@@ -117,7 +119,7 @@ class ShiftConverter:
         if "shapes" in (row[EXTENSION_KEY] or ()):
             self.losses.add(
                 "kept-aside",
-                "shapes that are not a plain mesh file are kept aside, and Shift does not show them",
+                "Shapes other than a plain mesh file: kept as extension data, Shift does not show them",
                 body,
             )
         self.out.bodies[body.id, 0] = OutputElement((body.id, 0), home, row)
@@ -260,7 +262,7 @@ class ShiftConverter:
         for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
             part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
             if body is not None and body not in self.out.names:
-                self.losses.add("dangling-reference", "a joint to a body that is gone is written switched off", joint)
+                self.losses.add("dangling-reference", "Joint to a missing body: written as inactive", joint)
                 part.row["active"] = False
         self.out.joints[part.key] = part
 
@@ -270,9 +272,11 @@ class ShiftConverter:
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:
-            self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint)
+            self.losses.add("kept-aside", "Stops, motors, friction and twins of joints: kept as extension data", joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
-            self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint)
+            self.losses.add(
+                "approximated-joint", "Screw joint: written as a hinge, its pitch kept as extension data", joint
+            )
         return mark | ({"name": joint.name} if name != joint.name else {})
 
     def _frame_hints(self, joint: Joint, name: str) -> tuple[str, str]:
@@ -301,7 +305,7 @@ class ShiftConverter:
     def _chain(self, joint: Joint, home: str, name: str) -> None:
         """Convert a joint with several degrees of freedom to a chain of elementary joints and massless bodies."""
         self.losses.add(
-            "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint
+            "split-joint", "Joint with several degrees of freedom: written as a marked chain of joints", joint
         )
         count, hints = len(joint.dofs), self._frame_hints(joint, name)
         names = get_or_make(self.used_names, home, SafeNames)
@@ -392,9 +396,9 @@ class ShiftConverter:
 
     def _report_unrepresented(self) -> None:
         if self.mechanism.motions:
-            self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism)
+            self.losses.add("dropped-motion", "Motions: not written. Export them as servo motion", self.mechanism)
         if getattr(self.mechanism.behaviours, "items", None):
-            self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism)
+            self.losses.add("dropped-behaviours", "Behaviors: not written", self.mechanism)
 
 
 _MOMENT_INDICES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))

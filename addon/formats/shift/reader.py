@@ -183,13 +183,13 @@ class Reader:
         pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
         if pairs is not None:
             if pairs.kind is not list or len(pairs.plain()) != 2:
-                raise self.error(pairs, "this is not two pairs of a body and a frame", _PAIRS_REMEDY)
+                raise self.error(pairs, "these are not two pairs of a body and a frame", _PAIRS_REMEDY)
             return [self.end(child) for child in pairs.value], PAIRS
         parent, child = node.get("parent"), node.get("child")
         if parent is None and child is None:
             return [], ""
         if parent is None or child is None:
-            raise self.error(node, f"there is no {'child' if child is None else 'parent'}", _ENDS_REMEDY)
+            raise self.error(node, f"the joint has no {'child' if child is None else 'parent'}", _ENDS_REMEDY)
         return [self.end(parent), self.end(child)], ENDS
 
     def end(self, node: JsonNode) -> JointEnd:
@@ -216,7 +216,7 @@ class Reader:
             if key != "comment":
                 times = f" ({len(nodes)} times, here first)" if len(nodes) > 1 else ""
                 first = nodes[0].get(key) or nodes[0]
-                message = f'"{key}"{times} means nothing here; it stays in the file as it is'
+                message = f'"{key}"{times} is unknown; it stays in the file unchanged'
                 self.report.info("kept", message, self.line(first), first.where)
 
 
@@ -286,8 +286,10 @@ class EndResolver:
             return body, np.eye(4)
         pose = self.poses.get((body, end.frame))
         if pose is None:
-            message = f"{placed.label} names the frame '{end.frame}', which '{SEPARATOR.join(end.path)}' does not have"
-            self.reader.warn("missing-frame", f"{message}; its origin is taken", end.frame_node or end.whole)
+            message = (
+                f"{placed.label} refers to the frame '{end.frame}', which '{SEPARATOR.join(end.path)}' does not have"
+            )
+            self.reader.warn("missing-frame", f"{message}; the body's origin is used", end.frame_node or end.whole)
             return body, np.eye(4)
         return body, pose
 
@@ -303,7 +305,7 @@ class EndResolver:
         found = [body.id for body in self.records if body.id.endswith(SEPARATOR + ending) or body.id == ending]
         if len(found) != 1:
             return None
-        message = f"{placed.label} names '{ending}', which is in another assembly; '{found[0]}' is taken"
+        message = f"{placed.label} refers to '{ending}', which is in another assembly; '{found[0]}' is used"
         self.reader.warn("repaired-path", message, placed.node)
         return found[0]
 
@@ -313,9 +315,9 @@ def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, labe
     if turn is None or node is None:
         return
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
-        reader.warn("mirrored-rotation", f"R of {label} mirrors; the nearest rotation is taken", node)
+        reader.warn("mirrored-rotation", f"R of {label} is a reflection; the nearest rotation is used", node)
     elif (loose := conventions.rotation_error(turn)) > conventions.ROTATION_TOLERANCE:
-        message = f"R of {label} is no rotation, by {loose:.2g}; the nearest one is taken"
+        message = f"R of {label} is not a rotation (error {loose:.2g}); the nearest one is used"
         reader.warn("repaired-rotation", message, node)
 
 
@@ -418,7 +420,7 @@ def _collect_assembly(node: JsonNode, outer: str, reader: Reader, found: Element
     placed = reader.place(node, ASSEMBLY, outer, more=(*_LISTS, *PRESERVED_KEYS["assembly"]))
     name = placed.name or f"assembly {len(found.assemblies) + 1}"
     if not placed.name:
-        reader.warn("repaired-name", f"the assembly has no name; it is called '{name}'", node)
+        reader.warn("repaired-name", f"the assembly has no name; '{name}' is used", node)
         placed.row["name"] = name
     path = found.paths(f"{outer}{SEPARATOR}{name}" if outer else name)
     found.assemblies[path] = placed
@@ -436,7 +438,7 @@ def _collect_parts(node: JsonNode, path: str, reader: Reader, found: Elements, d
         joint = reader.place(child, JOINT, path, more=END_KEYS)
         joint.ends, dialect = reader.ends(child)
         if not joint.ends:
-            raise reader.error(child, "the joint names no bodies", 'Give it "body_frame_pairs".')
+            raise reader.error(child, "the joint has no bodies", 'Add "body_frame_pairs".')
         dialects.append(dialect)
         found.joints.append(joint)
     for key in ("restraints", "restraint"):
@@ -453,7 +455,7 @@ def _report_preserved(root: JsonNode, reader: Reader) -> None:
             items = node.get(key)
             if items is not None and items.plain():
                 count = len(reader.elements(items)) if items.kind in (dict, list) else 1
-                message = f"{key} ({count}): stays in the file, and nothing stands for it here"
+                message = f"{key} ({count}): not supported, stays in the file unchanged"
                 reader.report.info("kept", message, reader.line(items), items.where)
 
 

@@ -94,7 +94,7 @@ class _Builder:
         self.result.world = world
         if str(row["angle"]).lower().startswith("deg"):
             self.turn = math.radians(1.0)
-            self.reader.report.info("degrees", "angles are in degrees in the file and in radians here")
+            self.reader.report.info("degrees", "angles of the file are in degrees and are converted to radians")
 
     def _assemblies(self) -> None:
         for path, placed in self.elements.assemblies.items():
@@ -119,7 +119,9 @@ class _Builder:
                 self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, f"\0{number}")
                 continue
             if name == FIXED:
-                self.reader.warn("reserved-name", "'fixed' is the ground; no joint can mean this body", placed.node)
+                self.reader.warn(
+                    "reserved-name", "'fixed' is the ground, so no joint can refer to this body", placed.node
+                )
             own = paths(_join_path(placed.assembly, name))
             self.id_of[id(placed.node)] = own
             self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, own)
@@ -159,7 +161,7 @@ class _Builder:
     def _report_inertia(self, principal: list[float], placed: SourceElement) -> None:
         moments = sorted(principal)
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
-            message = f"no real body has the moments of inertia of {placed.label}; they are kept as they are"
+            message = f"{placed.label}: moments of inertia are not physically possible; they are kept unchanged"
             place = next(placed.at(name) for name in MOMENTS if name in placed.places)
             self.reader.warn("impossible-inertia", message, place)
 
@@ -176,7 +178,7 @@ class _Builder:
             for files in groups:
                 name = pick_mesh_file(files)
                 if is_network(name):
-                    message = f"{name} is an address in a network; nothing is ever fetched, and the mesh is left out"
+                    message = f"{name} is a network address; Knuckle does not download files, and the mesh is skipped"
                     self.reader.warn("mesh-address", message, placed.at(key))
                     continue
                 extra = {"files": files, "include": _list_names(self.elements.settings.row["include"])}
@@ -189,10 +191,12 @@ class _Builder:
             body = None if owner is None else self.id_of[id(owner.node)]
             name = self._named(placed, "frame")
             if name == ORIGIN:
-                self.reader.warn("reserved-name", "'origin' is every body's own; this frame is never used", placed.node)
+                self.reader.warn(
+                    "reserved-name", "'origin' is the body's own frame; this frame is not used", placed.node
+                )
                 continue
             if (body, name) in self.resolver.poses:
-                self.reader.warn("repeated-name", f"{placed.label} is there twice; the first counts", placed.node)
+                self.reader.warn("repeated-name", f"{placed.label} occurs twice; the first is used", placed.node)
                 continue
             turn = placed.row["R"] if "R" in placed.places else None
             report_rotation_error(self.reader, turn, placed.at("R"), placed.label)
@@ -246,26 +250,30 @@ class _Builder:
         for chord, (distance, angle) in errors.items():
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > LOOP_TOLERANCE else "info"
-            wide = f"{distance:.3g} (length) and {angle:.3g} rad"
-            message = f"joint '{joint.name}' closes a loop, which the file leaves open by {wide} there"
+            wide = f"{distance:.3g} m and {angle:.3g} rad"
+            message = f"closed loop at joint '{joint.name}': open by {wide} in the file"
             self.reader.report.add(severity, "loop", message, joint.line, self.made.joints[chord, 0].where)  # type: ignore[arg-type]
         if any(link.carrier is None for link in tree.links) or not self.result.bodies:
             return
-        self.reader.report.info("floating", "nothing is joined to the ground; a body stands at its origin")
+        self.reader.report.info("floating", "no joint connects to the ground; a body is placed at its origin")
 
     def _named(self, placed: SourceElement, otherwise: str) -> str:
         if not placed.name:
             placed.row["name"] = otherwise
-            self.reader.warn("repaired-name", f"the {placed.table.what} has no name; it is '{otherwise}'", placed.node)
+            self.reader.warn(
+                "repaired-name", f"the {placed.table.what} has no name; '{otherwise}' is used", placed.node
+            )
         elif SEPARATOR in placed.name:
-            self.reader.warn("reserved-name", f"{placed.label} has a ':' in its name; no path leads there", placed.node)
+            self.reader.warn(
+                "reserved-name", f"{placed.label} has a ':' in its name, so no path can refer to it", placed.node
+            )
         return placed.name
 
     def _report_renamed(self) -> None:
         for what, ids in (("bodies", self.result.bodies), ("joints", self.result.joints)):
             shared = sum(n for n in Counter((item.assembly, item.name) for item in ids).values() if n > 1)
             if shared:
-                message = f"{shared} {what} share their name with another of their assembly; order tells them apart"
+                message = f"{shared} {what} share a name within their assembly; their order distinguishes them"
                 self.reader.report.info("shared-name", message)
 
 
@@ -287,7 +295,9 @@ def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> 
     if row["type"] in _LIGHTS:
         light.type = row["type"]
     else:
-        reader.warn("unknown-light", f"{placed.label} is a '{row['type']}'; a point is taken", placed.node)
+        reader.warn(
+            "unknown-light", f"{placed.label} has the unknown type '{row['type']}'; a point light is used", placed.node
+        )
     light.ambient, light.diffuse, light.specular = (tuple(map(float, row[key])) for key in ("Ka", "Kd", "Ks"))  # type: ignore[assignment]
     light.extra = {"type": row["type"], "frame": ORIGIN}
     parent = placed.node.get("parent")
@@ -296,7 +306,7 @@ def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> 
         end = resolver.place(placed.ends[0], "", placed)
         light.extra["frame"] = placed.ends[0].frame
         if end is None:
-            reader.warn("missing-body", f"{placed.label} hangs on a body that is not there", parent)
+            reader.warn("missing-body", f"{placed.label} is on a missing body", parent)
         else:
             light.body, light.pose = end
     return light
@@ -315,9 +325,9 @@ def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collect
     if len(made.coefficients) != len(made.knots) + 1:
         place = placed.at("coefficients") or placed.node
         message = f"{placed.label} has {len(made.knots)} knots and {len(made.coefficients)} pieces"
-        raise reader.error(place, message, "Give one piece more than there are knots.")
+        raise reader.error(place, message, "Write one piece more than knots.")
     if any(a >= b for a, b in zip(made.knots, made.knots[1:], strict=False)):
-        raise reader.error(placed.at("knot_points"), "the knots do not ascend", "Sort them.")
+        raise reader.error(placed.at("knot_points"), "the knots are not ascending", "Sort them.")
     if not row["active"]:
         made.extra["active"] = False
     if row["joint"]:
@@ -325,7 +335,7 @@ def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collect
     if placed.ends:
         ends = [resolver.place(end, placed.assembly, placed) for end in placed.ends]
         if None in ends:
-            reader.warn("missing-body", f"{placed.label} acts on a body that is not there", placed.node)
+            reader.warn("missing-body", f"{placed.label} acts on a missing body", placed.node)
         else:
             (one, at_one), (other, at_other) = ends  # type: ignore[assignment]
             made.bodies, made.frames = (one, other), (at_one, at_other)
@@ -337,7 +347,7 @@ def _find_joint(name: str, placed: SourceElement, joints: Collection[str], reade
     wanted = name if SEPARATOR in name or not placed.assembly else f"{placed.assembly}{SEPARATOR}{name}"
     if wanted in joints:
         return wanted
-    reader.warn("missing-joint", f"{placed.label} acts on the joint '{name}', which is not there", placed.node)
+    reader.warn("missing-joint", f"{placed.label} acts on the missing joint '{name}'", placed.node)
     return None
 
 
@@ -457,16 +467,16 @@ class JointBuilder:
         if problem:
             joint.active = False
             joint.extra["broken"] = True
-            self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept and does nothing", placed.node)
+            self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept inactive", placed.node)
         return joint
 
     def _problem(self, placed: SourceElement, kind: str | None, ends: list[Any]) -> str:
         if kind is None:
-            return f"has the type '{placed.row['type']}', which is not known"
+            return f"has the unknown type '{placed.row['type']}'"
         if None in ends:
             lost = placed.ends[ends.index(None)]
-            return f"joins the body '{SEPARATOR.join(lost.path)}', which is not there"
-        return "joins a body to itself" if ends[0][0] == ends[1][0] else ""
+            return f"refers to the missing body '{SEPARATOR.join(lost.path)}'"
+        return "has the same body as parent and child" if ends[0][0] == ends[1][0] else ""
 
     def _freedom(self, joint: Joint, placed: SourceElement, kind: str | None) -> None:
         """Set the degrees of freedom with their initial values and passive forces."""
@@ -495,7 +505,7 @@ class JointBuilder:
         written = placed.row["axis"]
         axis = None if written is None else conventions.read_axis(written)
         if axis is None:
-            message = f"{placed.label} has no axis; z is taken"
+            message = f"{placed.label} has no axis; z is used"
             self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
             return np.array([0.0, 0.0, 1.0])
         return axis
@@ -511,7 +521,7 @@ class JointBuilder:
         beyond = any(stiffness[2:]) or (stiffness[:1] not in ([], [0]) and not spring)
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:
-                message = f"of the {name} of {placed.label} only the linear part acts here; the rest is kept"
+                message = f"{name} of {placed.label}: only the linear part is simulated; the rest is kept"
                 self.reader.warn("partial-force", message, placed.at(name))
 
 
@@ -541,7 +551,7 @@ def mesh_file_groups(written: Any) -> list[list[str]]:
     groups = []
     for item in [written] if isinstance(written, dict) else written if isinstance(written, list) else [None]:
         if not isinstance(item, dict):
-            raise ValueError("this is no geometry")
+            raise ValueError("this is not a geometry")
         if item.get("type", "mesh") != "mesh":
             continue
         names = item.get("filename")
@@ -569,7 +579,7 @@ def read(text: str, path: str = "", report: Report | None = None, root: JsonNode
     report = Report() if report is None else report
     root = parse(text, path, report) if root is None else root
     if not is_shift(root):
-        raise FormatError("this JSON is no Shift model", path=path, line=1, remedy='It needs "assemblies".')
+        raise FormatError("this JSON is not a Shift model", path=path, line=1, remedy='Add "assemblies".')
     reader = Reader(text, path, report)
     elements = collect_elements(root, reader)
     reader.report_unknown_keys()

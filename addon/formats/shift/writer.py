@@ -53,7 +53,7 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     lowered = lowering.lowered()
     lowering.losses.tell(report)
     if lowered.tree.top:
-        report.info("invented-assembly", f"what is in no assembly is written in one called '{lowered.tree.top}'")
+        report.info("invented-assembly", f"Parts without an assembly: written in an assembly '{lowered.tree.top}'")
     include = "include_directories" if dialect == ENDS else "include_dir"
     settings: dict[str, Any] = {
         "version": _VERSIONS[dialect],
@@ -81,9 +81,9 @@ def _reject_duplicate_ids(mechanism: Mechanism) -> None:
         for record in records:
             if record.id in seen:
                 raise FormatError(
-                    f"two {what} have the id {record.id}",
+                    f"two {what} have the ID {record.id}",
                     path=mechanism.source.path,
-                    remedy="Give one of them another id.",
+                    remedy="Give one of them another ID.",
                 )
             seen.add(record.id)
 
@@ -210,11 +210,11 @@ class _Patch:
         self._numbered("restraints")
         self._put()
         if self.edits.empty:
-            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            self.report.info("document-kept", "Document: unedited, written as it was read")
             return self.document.text
         self.lowering.losses.tell(self.report)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"elements of the document: {said}; all else is written as it was read")
+        self.report.info("document-patched", f"Document: elements {said}. All else is written as it was read")
         return self.edits.result()
 
     def _assemblies(self) -> None:

@@ -45,7 +45,13 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     try:
         return patch_document(source_document(source, read), mechanism, report)
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn(
+            "document-lost",
+            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+        )
     except PatchError as error:
-        report.warn("document-lost", f"the document cannot hold the edits, as {error}; a new one is written")
+        report.warn(
+            "document-lost",
+            f"Document: cannot hold the edits ({error}). A new one is written, without comments and unknown elements",
+        )
     return new_document(mechanism, report)

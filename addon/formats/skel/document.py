@@ -82,7 +82,7 @@ def read(
     _report_ignored_worlds(root, reader)
     placed_world = None if world is None else reader.place(world, WORLD)
     if world is None:
-        reader.note("info", "no-world", "there is no <world>; gravity and time step are DART's own", root)
+        reader.note("info", "no-world", "the file has no <world>; gravity and time step are DART's defaults", root)
     skeletons = [_read_skeleton(element, reader) for element in holder.findall("skeleton")]
     result = to_model.build(placed_world, skeletons, reader)
     result.name = PurePath(path).stem or (placed_world.row["@name"] if placed_world else "") or "Mechanism"
@@ -96,10 +96,10 @@ def _report_ignored_worlds(root: etree._Element, reader: Reader) -> None:
     """Warn of worlds after the first, and of skeletons beside it, which DART does not read."""
     worlds = root.findall("world")
     for other in worlds[1:]:
-        reader.note("warning", "ignored-element", "only the first <world> is read", other)
+        reader.note("warning", "ignored-element", "a further <world> is ignored", other)
     strays: Iterable[etree._Element] = root.findall("skeleton") if worlds else ()
     for other in strays:
-        reader.note("warning", "ignored-element", "a <skeleton> beside the <world> is not read", other)
+        reader.note("warning", "ignored-element", "a <skeleton> outside the <world> is ignored", other)
 
 
 def _read_skeleton(element: etree._Element, reader: Reader) -> Skeleton:

@@ -132,7 +132,7 @@ class _Planner:
         loose = next((body.id for body in self.bodies if not body.assembly), None)
         if self.mechanism.source.format != "skel" and loose is not None:
             name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of a connected assembly
-            self.report.info("invented-assembly", f"what is in no assembly is written as '{name}'")
+            self.report.info("invented-assembly", f"Parts without an assembly: written as '{name}'")
         return plan
 
     def _own_name(self, record: Body | Joint) -> str | None:
@@ -142,7 +142,7 @@ class _Planner:
 
     def _is_there(self, body: Body) -> bool:
         if not body.active:
-            self.losses.add("dropped-inactive", "a body that is switched off is not written", body)
+            self.losses.add("dropped-inactive", "Inactive body: not written", body)
         return body.active
 
     def _tree(self) -> Tree:
@@ -158,7 +158,7 @@ class _Planner:
             same = same_pose(pose, body.pose)
             found[body.id] = body.pose if same else pose
             if not same:
-                message = "a body is written where its joint has it, not where it was drawn"
+                message = "Body: written where its joint places it, not where it was"
                 self.losses.add("moved-body", message, body)
         return found
 
@@ -171,7 +171,7 @@ class _Planner:
             name = unique[self.skeleton_of[body.id]](dart_name(body.name, "body") if own is None else own)
             found[body.id] = name if own is None else own
             if own is None and name != body.name:
-                self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body)
+                self.losses.add("renamed", "Body name: taken or invalid in DART, written as another", body)
         return found
 
     def _body(self, body: Body) -> PlannedBody:
@@ -199,7 +199,7 @@ class _Planner:
             return None
         if self.skeleton_of.get(body.twin) == key:
             return self.name_of[body.twin]
-        self.losses.add("dropped-twin", "a twin in another skeleton is not written", body)
+        self.losses.add("dropped-twin", "Twin in another skeleton: not written", body)
         return None
 
     def _joint_name(self, joint: Joint, key: str) -> str:
@@ -256,13 +256,13 @@ class _Planner:
             match.row["axis/pitch"] = joint.dofs[0].pitch * 2.0 * np.pi
             return [replace(match, type=there)]
         if any(part.armature not in (0.0, dof.armature) for dof in joint.dofs for part in dof.parts):
-            message = "the armature of one coordinate of several is not written"
+            message = "Rotor inertia of one degree of freedom of several: not written"
             self.losses.add("dropped-joint-property", message, joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
-            self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint)
+            self.losses.add("approximated-joint", "Screw joint: written as a hinge, which does not advance", joint)
         found = match_joint_types(joint.dofs)
         if len(found) > 1:
-            message = f"a joint is written as {len(found)}, with next to weightless bodies between: {joint.type}"
+            message = f"Joint of type {joint.type}: written as {len(found)} joints with almost massless bodies between"
             self.losses.add("approximated-joint", message, joint, SIMULATION_DIFFERS)
         return found
 
@@ -296,7 +296,7 @@ class _Planner:
             if own is not None and twin is not None and own.skeleton == twin.skeleton:
                 own.row[f"{EXTENSION_TAG}/@twin"] = twin.row["@name"]
             elif own is not None and joint.twin is not None:
-                self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint)
+                self.losses.add("dropped-twin", "Twin in another skeleton: not written", joint)
 
     @staticmethod
     def _type_row(match: JointMatch, joint: Joint) -> Row:
@@ -309,13 +309,13 @@ class _Planner:
         ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
         is_loop = any(each is joint for each in self.live)
         if not ends:
-            self.losses.add("dropped-joint", "a joint without a body is not written", joint, ORGANIZATION_ONLY)
+            self.losses.add("dropped-joint", "Joint without a body: not written", joint, ORGANIZATION_ONLY)
             return
         key = self.skeleton_of[ends[0]]
         if any(self.skeleton_of[end] != key for end in ends):
             self.losses.add(
                 "dropped-joint",
-                "a joint that is switched off joins two skeletons; it is not written",
+                "Inactive joint between two skeletons: not written",
                 joint,
                 ORGANIZATION_ONLY,
             )
@@ -329,10 +329,15 @@ class _Planner:
         if is_loop:
             here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
             gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
-            message = f"'{joint.name}' closes a loop; it is cut there (its ends are {gap:.3g} apart)"
-            self.report.warn("cut-loop", f"{message} and kept as <{LOOP_JOINT}>, which DART passes over")
+            message = (
+                f"Closed loop at joint '{joint.name}': cut there (joint separation {gap:.3g}) and kept as "
+                f"<{LOOP_JOINT}>, which DART ignores"
+            )
+            self.report.warn("cut-loop", message)
         if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
-            self.losses.add("dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint)
+            self.losses.add(
+                "dropped-joint", f"Joint of type {joint.type}, which DART does not build: not written", joint
+            )
             return
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
 
@@ -356,24 +361,24 @@ class _Planner:
     def _report_remaining(self) -> None:
         mechanism, losses = self.mechanism, self.losses
         for motion in mechanism.motions:
-            losses.add("dropped-motion", "motions are not written; save them as servo motion", motion)
+            losses.add("dropped-motion", "Motions: not written. Export them as servo motion", motion)
         if mechanism.behaviours is not None:
-            losses.add("dropped-behaviours", "behaviours are not written", mechanism)
+            losses.add("dropped-behaviours", "Behaviors: not written", mechanism)
         for light in mechanism.lights:
-            losses.add("dropped-light", "lights are not written", light)
+            losses.add("dropped-light", "Lights: not written", light)
         for restraint in mechanism.restraints:
-            losses.add("dropped-restraint", "restraints are not written", restraint)
+            losses.add("dropped-restraint", "Restraints: not written", restraint)
         for frame in mechanism.frames:
             if frame.body not in self.body_of:
-                losses.add("dropped-frame", "a frame that is on no body is not written", frame)
+                losses.add("dropped-frame", "Reference frame without a body: not written", frame)
         world = mechanism.world
         for name in ("friction", "erp", "cfm", "ground"):
             if getattr(world, name) is not None:
-                losses.add("dropped-world", f"the world's {name} is not written", mechanism)
+                losses.add("dropped-world", f"World setting '{name}': not written", mechanism)
         moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
         for body in self.bodies:
             if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:
-                losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body)
+                losses.add("dropped-flag", "Body that is fixed: written as one that its joint moves", body)
 
 
 def _plan_body(key: str, told: Row, body: Body, frames: list[Frame], losses: ConversionLosses) -> PlannedBody:
@@ -384,5 +389,5 @@ def _plan_body(key: str, told: Row, body: Body, frames: list[Frame], losses: Con
     for frame in frames:
         planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
         if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
-            losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame)
+            losses.add("dropped-rotation", "Reference frame: written as a marker, without its rotation", frame)
     return planned

@@ -54,7 +54,7 @@ def mass_row(body: Body, losses: ConversionLosses) -> Row:
     """Return mass, center of mass and the complete inertia tensor; ``stated`` is the record's own tensor, or None."""
     tensor = body_inertia(body)
     if body.inertia is None and body.mass > 0.0 and not np.linalg.eigvalsh(tensor).min() > 0.0:
-        losses.add("invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body)
+        losses.add("invented-inertia", "Moments of inertia: unknown, those of a ball of radius 0.1 are written", body)
         tensor = np.eye(3) * 0.4 * body.mass * 0.01
     row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
     for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
@@ -72,11 +72,11 @@ def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple
     if shape.type == "none":
         return [(VISUAL.tag if shape.visual else COLLISION.tag, {"type": None})]
     if shape.type == "axes":
-        losses.add("dropped-shape", "a shape cannot be written: axes", body)
+        losses.add("dropped-shape", "Shape of type axes: not written, SKEL has none", body)
         return []
     row = _geometry(shape, body, losses)
     if shape.soft and row["type"] not in _SOFT_TYPES:
-        losses.add("dropped-softness", f"a soft shape is written as a rigid one: {shape.type}", body)
+        losses.add("dropped-softness", f"Soft shape of type {shape.type}: written as a rigid one", body)
     elif shape.soft:
         return [(SOFT.tag, row | _softness(shape, body, row))]
     collidable = bool(shape.extra.get("collidable", body.collidable))
@@ -84,7 +84,7 @@ def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple
     if shape.collision:
         rows.append((COLLISION.tag, row | {"collidable": collidable}))
     if not rows:
-        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body, ORGANIZATION_ONLY)
+        losses.add("dropped-shape", "Shape that is neither visual nor collision: not written", body, ORGANIZATION_ONLY)
     return rows
 
 
@@ -132,7 +132,7 @@ def _geometry(shape: Shape, body: Body, losses: ConversionLosses) -> Row:
     size, type_ = shape.size, shape.type
     row: Row = {"transformation": shape.pose, "type": type_}
     if type_ == "hemisphere" and not shape.extra.get(HEMISPHERE_IN_FILE):
-        losses.add("approximated-shape", "a hemisphere is written as a sphere", body)
+        losses.add("approximated-shape", "Hemisphere: written as a sphere", body)
         row |= {"type": "sphere", f"{EXTENSION_TAG}/@type": "hemisphere"}
         type_ = "sphere"
     here = f"geometry/{type_}/"
@@ -170,7 +170,7 @@ def _softness(shape: Shape, body: Body, row: Row) -> Row:
 def _at_least(value: float, body: Body, losses: ConversionLosses) -> float:
     if value >= _MIN_SIZE:
         return float(value)
-    losses.add("mended-size", f"a size that is not above 0 is written as {_MIN_SIZE:g}", body)
+    losses.add("mended-size", f"Size of 0 or less: written as {_MIN_SIZE:g}", body)
     return _MIN_SIZE
 
 
@@ -186,15 +186,15 @@ def reverse_dofs(joint: Joint, losses: ConversionLosses) -> list[Dof]:
             start, rates = (tuple(-x for x in each) for each in (dof.start, dof.start_rates))
             out.append(replace(dof, start=start, start_rates=rates, parts=parts))
             losses.add(
-                "reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", joint
+                "reversed-joint", "Ball joint: written from child to parent, its joint values change sign", joint
             )
         elif dof.kind == "free":
             out.append(replace(dof, start=_inverse_initial_pose(dof.initial), start_rates=(), parts=[]))
-            losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", joint)
+            losses.add("reversed-joint", "Free joint: written from child to parent, its joint values change", joint)
         else:
             out.append(replace(dof, axis=-np.asarray(dof.axis)))
     if all(DOF_SIZE[dof.kind] == 1 for dof in dofs):
-        losses.add("reversed-joint", "a joint is written from child to parent; its coordinates stay", joint)
+        losses.add("reversed-joint", "Joint: written from child to parent, its joint values stay the same", joint)
     return out
 
 

@@ -96,14 +96,14 @@ class Reader:
                     row[item.path] = self.value(item, text, place)
                 if path != item.path:
                     what = f"{path} is read as {item.path}"
-                    self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
+                    self.note("info", "old-spelling", f"{what}; DART needs this spelling", place)
         for own, items in table.needed.items():
             if own and own not in (found if group is None else (group,)):
                 continue
             for item in items:
                 if not row.is_set(item.path):
                     missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
-                    self.note("warning", "default-used", f"{missing}; {_default_text(item)} is taken", element)
+                    self.note("warning", "default-used", f"{missing}; {_default_text(item)} is used", element)
         return SourceElement(table, element, row)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
@@ -125,7 +125,7 @@ class Reader:
             return item.default
         if kind.count > 0 and len(numbers) != kind.count:
             if not numbers:
-                self.note("warning", "default-used", f"{item.path} is empty; {_default_text(item)} is taken", element)
+                self.note("warning", "default-used", f"{item.path} is empty; {_default_text(item)} is used", element)
                 return item.default
             numbers = self.counted(numbers, kind.count, item.path, element)
         return numbers[0] if kind.count == 1 else tuple(numbers)
@@ -136,8 +136,8 @@ class Reader:
         """Return exactly ``count`` numbers, filled with zeros or truncated, and report the difference."""
         if len(numbers) == count:
             return list(numbers)
-        has = f"{path} has {len(numbers)} number{'' if len(numbers) == 1 else 's'} where there should be {count}"
-        rest = "the others are 0" if len(numbers) < count else "the rest is left out"
+        has = f"{path} has {len(numbers)} number{'' if len(numbers) == 1 else 's'} instead of {count}"
+        rest = "the missing ones are 0" if len(numbers) < count else "the rest is ignored"
         self.note("warning", "wrong-count", f"{has}; {rest}", element)
         return [*numbers, *[0.0] * count][:count]
 
@@ -158,7 +158,7 @@ class Reader:
         group = "/".join(steps[:-1])
         inside = group and group not in table.known
         if not inside and group not in table.parts:
-            self.note("info", "ignored-element", f"nothing is known by the name {path} in <{table.tag}>", found[path])
+            self.note("info", "ignored-element", f"{path} in <{table.tag}> is unknown; it is ignored", found[path])
 
     def _flag(self, item: Field, text: str, element: etree._Element) -> bool:
         low = text.lower()
@@ -167,21 +167,26 @@ class Reader:
         if item.kind is NUMERIC_FLAG and DECIMAL.fullmatch(text) and math.isfinite(float(text)):
             return float(text) != 0.0
         taken = item.kind is NUMERIC_FLAG and bool(item.default)  # DART takes the others as false
-        what = f"which is neither 1 nor 0; {int(taken)} is taken. Write 1 or 0."
+        what = f"not 1 or 0; {int(taken)} is used. Write 1 or 0."
         self.note("warning", "not-a-flag", f"{item.path} is '{_shorten(text)}', {what}", element)
         return taken
 
     def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
         """Parse the numbers of a text; None, reported, where one is not finite and has to be."""
         if "," in text or ";" in text:
-            self.note("warning", "repaired-numbers", f"the numbers of {item.path} stand between commas", element)
+            self.note(
+                "warning",
+                "repaired-numbers",
+                f"the numbers of {item.path} are separated by commas. Use spaces",
+                element,
+            )
         plain = _plain_numbers(text)
         if plain:
             return list(plain)
         numbers = [self._number(item.kind, word, item.path, element) for word in _SEPARATORS.split(text) if word]
         if all(map(math.isfinite, numbers)) or (item.kind.endless and not any(map(math.isnan, numbers))):
             return numbers
-        self.note("warning", "not-finite", f"{item.path} is not finite; {_default_text(item)} is taken", element)
+        self.note("warning", "not-finite", f"{item.path} is not finite; {_default_text(item)} is used", element)
         return None
 
     def _number(self, kind: Kind, word: str, path: str, element: etree._Element) -> float:
@@ -198,7 +203,7 @@ class Reader:
                 line=source_line(element),
                 where=element_path(element),
                 remedy=f"Write {kind.count if kind.count > 1 else 'a'} decimal number{'s' if kind.count > 1 else ''}, "
-                "such as 0.25, with blanks between them.",
+                "such as 0.25, separated by spaces.",
             )
         if match.end() < len(word):
             self.note("warning", "repaired-numbers", f"'{_shorten(word)}' in {path} is read as {match[0]}", element)

@@ -56,7 +56,12 @@ def build(world: SourceElement | None, skeletons: list[Skeleton], reader: Reader
             reader.note("warning", "no-name", "a skeleton has no name", placed.element)
         path = placed.id = paths(own or "skeleton")
         if own and path != own:
-            reader.note("warning", "repaired-name", f"the second skeleton '{own}' is called '{path}'", placed.element)
+            reader.note(
+                "warning",
+                "repaired-name",
+                f"a second skeleton is named '{own}'; it is renamed '{path}'",
+                placed.element,
+            )
         mobile = placed.row["mobile"] and not placed.row["immobile"]
         result.assemblies.append(Assembly(path, path, extra={} if mobile else {"mobile": False}))
         known.add(path)
@@ -94,7 +99,7 @@ def _assign_body_ids(skeleton: Skeleton, ids: DartNames, reader: Reader) -> None
     for item in bodies:
         name = item.row["@name"]
         if name in seen:
-            message = f"a second body '{name}' is not read: names are unique in a skeleton"
+            message = f"a second body is named '{name}'; it is ignored, names are unique in a skeleton"
             reader.note("warning", "second-body", message, item.element)
             continue
         if not name:
@@ -129,13 +134,16 @@ def _mass(item: SourceElement, body: Body, reader: Reader) -> None:
     body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else ZERO_VECTOR
     if not item.has("inertia"):
         reader.note(
-            "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
+            "info",
+            "no-inertia",
+            "a body has no <inertia>; mass 1 and the unit tensor are used, as in DART",
+            item.element,
         )
         body.inertia, body.extra = UNIT_TENSOR, _IS_DERIVED
         return
     turn = None
     if row.is_set("inertia/transformation") and not row.is_set("inertia/offset"):
-        message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
+        message = "<transformation> in <inertia> is applied, as the format's documentation says; DART ignores it"
         reader.note("warning", "old-spelling", message, item.element)
         turn = pose_from_transformation(row["inertia/transformation"])
         body.com = turn[:3, 3].copy()
@@ -147,12 +155,12 @@ def _mass(item: SourceElement, body: Body, reader: Reader) -> None:
     body.inertia = moment_of_shapes(solid, body.mass, body.com)
     body.extra = _IS_DERIVED
     if body.inertia is None:
-        message = "the moment of inertia of a body depends on its mesh, which is read where the moment is needed"
+        message = "moments of inertia of a body are computed from its mesh when they are needed"
         reader.note("info", "moment-of-mesh", message, item.element)
     else:
         message = (
-            "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does "
-            "(DART 6.13 and older took the first shape alone)"
+            "the file has no moments of inertia; they are computed from all shapes, as in DART 6.20 "
+            "(DART 6.13 and older used only the first)"
         )
         reader.note("info", "moment-of-shapes", message, item.element)
 
@@ -205,7 +213,9 @@ def _joint(item: SourceElement, ends: ResolvedEnds, by_name: dict[str, Body], pa
     if item.element.tag == LOOP_JOINT or ends.closes:
         joint.extra[CLOSES_LOOP] = True
     if item.element.tag == LOOP_JOINT:
-        reader.note("info", "loop-joint", f"'{joint.name}' closes a loop; DART itself does not build it", item.element)
+        reader.note(
+            "info", "loop-joint", f"closed loop at joint '{joint.name}': DART does not build this joint", item.element
+        )
     return joint
 
 
@@ -266,12 +276,12 @@ def parse_joint_type(placed: SourceElement, reader: Reader) -> str:
     own = placed.row["@type"]
     if own in DOF_COUNTS:
         if own in _UNSUPPORTED_BY_DART:
-            message = f"DART reads a {own} joint and stops where it should build {placed.label}"
+            message = f"{placed.label}: DART cannot build a {own} joint and stops"
             reader.note("warning", "not-in-dart", message, placed.element)
         return own
     low = own.strip().lower().replace("-", "_")
     found = low if low in DOF_COUNTS else TYPE_ALIASES.get(low, "weld")
-    message = f"'{own}' is no joint type of DART's, which stops there; {placed.label} is read as {found}"
+    message = f"{placed.label}: '{own}' is not a joint type of DART, which stops there; {found} is used"
     reader.note("warning", "unknown-joint-type", message, placed.element)
     return found
 
@@ -294,7 +304,7 @@ def parse_dofs(placed: SourceElement, type_: str, reader: Reader) -> list[Dof]:
     for dof in numbers:
         if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
             reader.note(
-                "warning", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element
+                "warning", "crossed-limits", f"{placed.label}: the lower limit is above the upper limit", placed.element
             )
     if type_ in _BLOCKS:
         return [_block(row, type_, numbers)]
@@ -338,9 +348,9 @@ def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[
     if type_ == "euler":
         order = row["axis_order"]
         if order not in _EULER:
-            said = f"the axis order '{order}'" if order else "no axis order"
+            said = f"the unknown axis order '{order}'" if order else "no axis order"
             found = order.lower() if order and order.lower() in _EULER else "xyz"
-            message = f"an euler joint has {said}; {found} is taken, as DART knows xyz and zyx"
+            message = f"an euler joint has {said}; {found} is used. DART supports xyz and zyx"
             reader.note("warning", "unknown-axis-order", message, placed.element)
             order = found
         return [("rotation", axis) for axis in _EULER[order]]
@@ -349,9 +359,7 @@ def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[
     if type_ in ("planar", "translational2d"):
         plane = plane_axes(row)
         if plane is None:
-            reader.note(
-                "warning", "unknown-plane", f"a {type_} joint has no plane that is known; xy is taken", placed.element
-            )
+            reader.note("warning", "unknown-plane", f"a {type_} joint has no known plane; xy is used", placed.element)
             plane = PLANES["xy"]
         turn = [("rotation", tuple(np.cross(plane[0], plane[1])))] if type_ == "planar" else []
         return [*(("translation", axis) for axis in plane), *turn]
@@ -363,14 +371,14 @@ def _axis(placed: SourceElement, name: str, default: tuple[float, ...], reader: 
     given = placed.row[f"{name}/xyz"]
     if given is None:
         message = f"a joint of type {placed.row['@type']} has no <{name}> with <xyz>; {default[0]:g} {default[1]:g} "
-        reader.note("warning", "default-used", f"{message}{default[2]:g} is taken", placed.element)
+        reader.note("warning", "default-used", f"{message}{default[2]:g} is used", placed.element)
         return default
     unit = _unit(given)
     if unit is None:
-        reader.note("warning", "zero-axis", f"{placed.label} has the axis 0 0 0 and does not move", placed.element)
+        reader.note("warning", "zero-axis", f"{placed.label}: the axis is 0 0 0, so it does not move", placed.element)
         return None
     if placed.row["@type"] == "universal" and abs(np.linalg.norm(given) - 1.0) > 1e-6:
-        message = "an axis of a universal joint is no unit vector, which DART does not mend; its direction is taken"
+        message = "an axis of a universal joint is not a unit vector; it is normalized here, but not in DART"
         reader.note("warning", "long-axis", message, placed.element)
     return unit
 
@@ -383,7 +391,7 @@ def _read_coordinate(placed: SourceElement, type_: str, index: int, reader: Read
         return dof
     if type_ in _BLOCKS:
         if any(placed.has(f"{AXES[index]}/{part}") for part in ("dynamics", "limit", "damping")):
-            message = f"the <{AXES[index]}> of a {type_} joint is not read; its numbers belong in <dof>"
+            message = f"<{AXES[index]}> of a {type_} joint is ignored; its values belong in <dof>"
             reader.note("info", "ignored-element", message, placed.element)
         return dof
     for path, attribute in _AXIS_FIELDS[index]:
@@ -416,7 +424,7 @@ def _actuator(placed: SourceElement, reader: Reader) -> str:
         return given
     if given != "torque":
         reader.note(
-            "warning", "unknown-actuator", f"'{given}' is no actuator of DART's; force is taken", placed.element
+            "warning", "unknown-actuator", f"actuator '{given}' is unknown in DART; force is used", placed.element
         )
     return "force"
 
@@ -428,7 +436,7 @@ def _apply_dof_elements(placed: SourceElement, numbers: list[Dof], reader: Reade
         if index is None or not 0 <= int(index) < len(numbers):
             has = f"a <dof> of {placed.label} has {'no' if index is None else 'the'} local_index"
             reader.note(
-                "warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is not read", part.element
+                "warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is ignored", part.element
             )
             continue
         dof = numbers[int(index)]

@@ -126,8 +126,8 @@ def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, Resolved
         if item.element.tag in (LOOP_JOINT, INACTIVE_JOINT) or not found.active or found.child is None:
             continue
         if found.child in carried:
-            message = f"{item.label} joins '{found.child}', which another joint carries already"
-            what = f"{message}; DART drops it, and here it is inactive"
+            message = f"{item.label} has the child '{found.child}', which is the child of another joint"
+            what = f"{message}; DART ignores it, here it is inactive"
             reader.note("warning", "second-joint", what, item.element)
             found.active = False
         else:
@@ -138,8 +138,8 @@ def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, Resolved
         carrier[ring[0]].closes = True
         of = next(item for item in skeleton.bodies if item.row["@name"] == ring[0])
         names_of_ring = ", ".join(repr(each) for each in ring)
-        message = f"the joints of {names_of_ring} carry each other in a ring, which DART cannot read"
-        message += f"; that of {ring[0]!r} closes it as a loop"
+        message = f"the joints of {names_of_ring} form a cycle, which DART cannot read"
+        message += f"; the joint of {ring[0]!r} closes the loop"
         reader.note("warning", "joint-cycle", message, of.element)
     return ends
 
@@ -150,7 +150,7 @@ def _joint_ends(item: SourceElement, names: set[str], reader: Reader) -> Resolve
     active = child is not None and (parent is not None or world)
     if active and parent == child:
         reader.note(
-            "warning", "inactive-joint", f"{item.label} joins nothing: both its ends are '{child}'", item.element
+            "warning", "inactive-joint", f"{item.label} is inactive: parent and child are both '{child}'", item.element
         )
         active = False
     return ResolvedEnds(parent, child, active)
@@ -164,14 +164,12 @@ def _joint_end(item: SourceElement, end: str, names: set[str], reader: Reader) -
         given = text
     if given in names:
         if text != given:
-            message = f"there is white space around the {end} '{given}' of {item.label}; DART does not find it"
+            message = f"{item.label}: white space around the {end} '{given}' is ignored; DART does not find this body"
             reader.note("warning", "repaired-reference", message, item.element)
         return given
     if given is None or (end == "parent" and given == WORLD_NAME):
         return None
-    message = (
-        f"the {end} of {item.label} is '{given}', and no body of the skeleton has this name; the joint is inactive"
-    )
+    message = f"{item.label} is inactive: its {end} '{given}' is not a body of the skeleton"
     reader.note("warning", "dangling-reference", message, item.element)
     return None
 
@@ -184,10 +182,10 @@ def _report_unattached_bodies(skeleton: Skeleton, carried: dict[str, str | None]
         if name in carried:
             continue
         if name in carriers:
-            message = f"{item.label} hangs on nothing; it is free, as if by a free joint of DART's"
+            message = f"{item.label} has no joint; it is free, as with a free joint in DART"
             reader.note("info", "loose-body", message, item.element)
         else:
-            message = f"no joint carries {item.label}; it stands free where it was put (DART stops here)"
+            message = f"{item.label} is the child of no joint; it is free at its position (DART stops here)"
             reader.note("warning", "orphan-body", message, item.element)
 
 

@@ -63,7 +63,7 @@ def read_shape_row(element: etree._Element, reader: Reader) -> SourceElement:
     row = placed.row
     row["type"] = type_
     if type_ is None:
-        what = "has no geometry that is known; it is invisible"
+        what = "has no known geometry; it is invisible"
         reader.note("warning", "unknown-shape", f"<{element.tag}> {what}", element)
         return placed
     row["as_dart"] = {}
@@ -75,17 +75,19 @@ def read_shape_row(element: etree._Element, reader: Reader) -> SourceElement:
         ]
         row["spheres"] = tuple((abs(ball["radius"]), *ball["position"]) for ball in balls)
         if not balls:
-            reader.note("warning", "unknown-shape", "<multi_sphere> holds no sphere", element)
+            reader.note("warning", "unknown-shape", "<multi_sphere> contains no sphere", element)
     if type_ == "plane" and not any(row["geometry/plane/normal"]):
-        reader.note("warning", "zero-axis", "the normal of a plane is 0 0 0; 0 0 1 is taken", element)
+        reader.note("warning", "zero-axis", "the normal of a plane is 0 0 0; 0 0 1 is used", element)
         row["geometry/plane/normal"] = (0.0, 0.0, 1.0)
     if type_ == "hemisphere":
-        reader.note("warning", "not-in-dart", "DART knows no hemisphere and stops at this file", element)
+        reader.note(
+            "warning", "not-in-dart", "hemispheres are not supported by DART, which stops at this file", element
+        )
     if table is SOFT and type_ == "box" and row["geometry/box/frags"] is None:
-        reader.note("warning", "missing-frags", "a soft box has no <frags>; DART 6.20 refuses the file", element)
+        reader.note("warning", "missing-frags", "a soft box has no <frags>; DART 6.20 rejects the file", element)
     color = row.get("color")
     if color is not None and len(color) not in (3, 4):
-        reader.note("warning", "wrong-count", f"a colour has {len(color)} numbers, not 3 or 4; it is left out", element)
+        reader.note("warning", "wrong-count", f"a color has {len(color)} numbers, not 3 or 4; it is ignored", element)
     return placed
 
 
@@ -183,8 +185,8 @@ def _repair_size(path: str, row: Row, reader: Reader, element: etree._Element) -
         return
     row[path] = tuple(abs(number) for number in value) if isinstance(value, tuple) else abs(value)
     row["as_dart"][path] = (1.0, 1.0, 1.0) if isinstance(value, tuple) else 1.0
-    what = "negative; its amount is drawn" if any(number < 0.0 for number in numbers) else "0"
-    reader.note("warning", "refused-size", f"{path} is {what}, where DART goes on with 1", element)
+    what = "negative; its absolute value is used" if any(number < 0.0 for number in numbers) else "0"
+    reader.note("warning", "refused-size", f"{path} is {what}; DART uses 1", element)
 
 
 #: Key in a body's ``extra`` if its moment of inertia is not in the file: True, or the tensor as lists if it was

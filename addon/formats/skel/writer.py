@@ -105,12 +105,12 @@ class _Patch:
         self._bodies()
         self._joints()
         if not self.changes:
-            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            self.report.info("document-kept", "Document: unedited, written as it was read")
             return self.document.text
         if self.scattered:
-            raise PatchError("a joint joins bodies of two of its skeletons")
+            raise PatchError("a joint connects bodies of two of its skeletons")
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
+        self.report.info("document-patched", f"Document: objects {said}. All else is written as it was read")
         return self.changes.made(start_edits(self.document))
 
     def _standing(self, mechanism: Mechanism) -> ExistingElements:
@@ -135,7 +135,7 @@ class _Patch:
         if placed is not None:
             self._count("changed", self._fields(placed, old, new))
         elif not _is_same_row(old, new):
-            self.report.warn("dropped-world", "the file has no <world>; gravity and time step are not written")
+            self.report.warn("dropped-world", "Gravity and time step: not written, the file has no <world>")
 
     def _skeletons(self) -> None:
         for key, row in self.now.skeletons.items():
@@ -180,7 +180,7 @@ class _Patch:
             elif id_ in self.bodies:
                 self._body(self.bodies[id_], home, self.before.bodies[id_], body)
             elif not _is_same_row(self.before.bodies[id_].row, body.row):
-                raise PatchError("what it holds as a chain of joints was changed")
+                raise PatchError("a chain of joints was changed")
         self._delete_removed(self.bodies, self.before.bodies, self.now.bodies)
 
     def _body(self, item: SourceElement, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
@@ -226,7 +226,7 @@ class _Patch:
             elif id_ in self.joints:
                 self._joint(self.joints[id_], self.before.joints[id_], joint)
             elif not _is_same_row(self.before.joints[id_].row, joint.row):
-                raise PatchError("what it holds as a chain of joints was changed")
+                raise PatchError("a chain of joints was changed")
         self._delete_removed(self.joints, self.before.joints, self.now.joints)
 
     def _joint(self, item: SourceElement, old: PlannedJoint, new: PlannedJoint) -> None:

@@ -141,7 +141,7 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
     """
     report = Report()
     if not data.lstrip():  # copies nothing unless there is leading whitespace
-        raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
+        raise FormatError("the file is empty", path=path, remedy="Save it again in the program that wrote it.")
     for first, what in _FIRST_BYTES:
         if data.lstrip().startswith(first):
             raise foreign_file_error(what, path)
@@ -162,7 +162,7 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
     except FormatError:
         what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
         if what is None and csv_table.is_table(text):
-            what = "a table without a column of times"
+            what = "a table without a time column"
         if what is not None:
             raise foreign_file_error(what, path) from None
         raise
@@ -188,7 +188,7 @@ def _read_json(
         node, text, encoding = found
         report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
         page = _DOUBLE_BYTE_CODE_PAGES[encoding]
-        message = f"the text is not UTF-8; it was read in the Windows code page {page}, in which it is sound"
+        message = f"the text is not UTF-8; it was read in the Windows code page {page}"
         report.warn("decoded-8-bit", message)
     report.extend(told)
     return node, text, encoding
@@ -224,10 +224,8 @@ def json_kind(node: json_reader.JsonNode) -> str:
     if known:
         return known
     if not isinstance(node.value, dict):
-        return "JSON, but no object"
-    return (
-        f"JSON of a kind that is not known, with {', '.join(map(_quote_key, sorted(keys)[:4])) or 'nothing'} at its top"
-    )
+        return "JSON without an object at its top"
+    return f"an unknown kind of JSON with {', '.join(map(_quote_key, sorted(keys)[:4])) or 'nothing'} at its top"
 
 
 def _quote_key(key: str) -> str:
@@ -243,4 +241,4 @@ def first_tag(text: str) -> str:
 def foreign_file_error(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
     """Build the error for a file of a kind that is not supported."""
     remedy = remedy or "Choose a model or a motion file."
-    return FormatError(f"this is {what}, which cannot be read here", path=path, line=line, where=where, remedy=remedy)
+    return FormatError(f"this is {what}, which is not supported", path=path, line=line, where=where, remedy=remedy)

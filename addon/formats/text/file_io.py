@@ -51,12 +51,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         reason = getattr(error, "strerror", None) or str(error)
         remedy = "Choose another file."
         if isinstance(error, FileNotFoundError | NotADirectoryError):
-            remedy = "Look whether its name and its folder are spelled so."
+            remedy = "Check the spelling of its name and folder."
         elif isinstance(error, PermissionError):
-            remedy = "Ask its owner to let you read it, or for a copy."
+            remedy = "Ask its owner for read permission or a copy."
         raise FormatError(f"the file cannot be read: {reason}", path=name, remedy=remedy) from error
     if not data.lstrip():
-        raise FormatError("the file is empty", path=name, remedy="Save it again in the program it came from.")
+        raise FormatError("the file is empty", path=name, remedy="Save it again in the program that wrote it.")
     return data
 
 
@@ -68,12 +68,12 @@ def check_size(path: str | os.PathLike[str]) -> None:
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         raise FormatError(
-            "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save what it gives in a file first."
+            "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save its content to a file first."
         )
     if found.st_size > MAX_FILE_SIZE:
         raise FormatError(
             f"the file is larger than {MAX_FILE_SIZE // 2**20} MB", path=os.fspath(path),
-            remedy="Split it into several, or leave out what is not needed.",
+            remedy="Split it into several files, or delete what is not needed.",
         )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def check_count(count: int, most: int, what: str, path: str) -> None:
     """Raise a FormatError where a document has more than ``most`` of something."""
     if count > most:
         raise FormatError(
-            f"the file has {count:,} {what}; more than {most:,} are never read",
+            f"the file has {count:,} {what}; at most {most:,} are supported",
             path=path,
             remedy="Split it into several files.",
         )
@@ -133,7 +133,9 @@ def _decode_with_bom(data: bytes, encoding: str, report: Report) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].decode(encoding, "replace").count("\n") + 1
-        report.warn("decoded-damaged", f"some of the text is not {encoding.upper()}; question marks stand for it", line)
+        report.warn(
+            "decoded-damaged", f"some characters are not {encoding.upper()}; they are replaced by question marks", line
+        )
         return data.decode(encoding, "replace")
 
 
@@ -234,8 +236,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """
     name = os.fspath(path)
     if not os.path.basename(name):
-        what = "this names a folder, not a file" if name else "there is no file name"
-        raise FormatError(what, path=name, remedy="Give a file name.")
+        what = "this is a folder, not a file" if name else "the file name is missing"
+        raise FormatError(what, path=name, remedy="Enter a file name.")
     try:
         target = Path(os.path.realpath(name))
         is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
@@ -243,11 +245,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:  # a name with a NUL or a lone surrogate
         raise write_error(error, path) from error
     if is_folder:
-        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Enter a file name.")
     if is_there and not is_file:  # a rename would destroy it
         raise FormatError(
             "this is a pipe or a device, not a file", path=str(path),
-            remedy="Give a file name; where a command can write to standard output, - stands for that.",
+            remedy="Enter a file name. Where a command can write to standard output, - stands for it.",
         )  # fmt: skip
     if is_there and not _may_write(target):  # a rename needs permission for the folder only
         raise write_error(PermissionError(errno.EACCES, "it is read-only"), path)
@@ -263,8 +265,8 @@ def check_folder_exists(path: str | os.PathLike[str]) -> None:
     except ValueError as error:
         raise write_error(error, path) from error
     if not is_there:
-        what = f"there is no folder {printable(folder)!r}"
-        raise FormatError(what, path=printable(path), remedy="Make it first, or name another.")
+        what = f"the folder {printable(folder)!r} does not exist"
+        raise FormatError(what, path=printable(path), remedy="Create it first, or choose another.")
 
 
 def _may_write(path: Path) -> bool:
@@ -373,10 +375,13 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 _REMEDIES = (
-    ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "Make room on that disk, or choose another; the old file is whole."),
-    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose another name, or a folder that you may write to."),
+    (
+        {errno.ENOSPC, errno.EDQUOT, errno.EFBIG},
+        "Free space on that disk, or choose another. The old file is unchanged.",
+    ),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose another name, or a folder with write permission."),
     ({errno.ENAMETOOLONG}, "Choose a shorter name."),
-    ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Make the folder first, or choose another."),
+    ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Create the folder first, or choose another."),
 )
 _PART = ".part"
 #: Rest of the names of temporary files: ``tempfile``'s eight letters, and ``.blend`` where Blender writes, with an "@"

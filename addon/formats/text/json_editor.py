@@ -54,7 +54,7 @@ def format_json_number(value: float) -> str:
         return str(value)
     value = float(value)
     if not math.isfinite(value):
-        raise FormatError(f"{value} cannot be written: JSON has finite numbers only", remedy="Correct the value.")
+        raise FormatError(f"{value} cannot be written: JSON has only finite numbers", remedy="Correct the value.")
     return repr(value + 0.0)
 
 

@@ -272,9 +272,9 @@ class _Parser:
         if self.at != len(self.text):
             raise self._error("something stands behind the end of the document", None)
         if self.comments:
-            self.report.info("comments", "the file has comments, which JSON does not know; they are kept")
+            self.report.info("comments", "the file has comments, which are not part of JSON; they are kept")
         if self.trailing:
-            self.report.info("trailing-commas", "the file has commas behind the last element of a list; they are kept")
+            self.report.info("trailing-commas", "the file has commas after the last element of a list; they are kept")
         return root
 
     def _skip(self) -> None:
@@ -317,7 +317,7 @@ class _Parser:
             child.before = start
             if key in found:
                 where = f"{node.where}.{key}".lstrip(".")
-                message = f'"{key}" is there twice; the last one counts'
+                message = f'"{key}" occurs twice; the last one is used'
                 self.report.warn("repeated-key", message, self._line(start), where)
                 node.shadowed = node.shadowed or []
                 node.shadowed.append(found.pop(key))
@@ -404,7 +404,7 @@ class _Parser:
             raise self._error(f"a backslash in {_shorten(match[0])} begins nothing that JSON knows", node) from None
         heard = replace_invalid_characters(read)
         if heard != read:
-            message = f"{_shorten(match[0])} has a nul or half a letter; a replacement character stands for it here"
+            message = f"{_shorten(match[0])} has an invalid character; it is replaced"
             self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
         return heard
 
@@ -436,11 +436,11 @@ class _Parser:
 
     def _error(self, message: str, node: JsonNode | None, where: str | None = None) -> FormatError:
         return FormatError(
-            f"the JSON is broken: {message}" if where is None else message,
+            f"invalid JSON: {message}" if where is None else message,
             path=self.path,
             line=line_at(self.text, min(self.at, len(self.text.rstrip()))),
             where=(node.where if node is not None else "") if where is None else where,
-            remedy="Mend this line in a text editor, or save the file again.",
+            remedy="Correct this line in a text editor, or save the file again.",
         )
 
 

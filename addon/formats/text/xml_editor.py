@@ -26,7 +26,7 @@ class Layout:
         self.elements = list(root.iter())  # held, so that lxml keeps their identity
         self._spans = ElementSpans(text)
         if len(self._spans) != len(self.elements):
-            raise FormatError("the document's tags cannot be followed", where=root.tag)
+            raise FormatError("the document's tags do not match", where=root.tag)
         self._number = {element: number for number, element in enumerate(self.elements)}
 
     def span(self, element: etree._Element) -> ElementSpan:

@@ -121,7 +121,7 @@ def _report_lines(text: str, places: list[int], what: str, report: Report) -> No
     if places:
         times = f", {len(places)} times" if len(places) > 1 else ""
         line = text.count("\n", 0, places[0]) + 1
-        report.warn("repaired-text", f"a bare {what} was read as the letter {what}{times}", line)
+        report.warn("repaired-text", f"an unescaped {what} was read as the character {what}{times}", line)
 
 
 #: Nesting limit: a deeper file is a mistake or an attack. libxml2 has the same limit by default.
@@ -390,7 +390,7 @@ def _reject_definitions(text: str, path: str) -> None:
         if end is None:
             if _SUBSET.match(text, position):
                 raise FormatError(
-                    "the document type defines entities, which are never read",
+                    "the document type defines entities, which are not supported",
                     path=path,
                     line=text.count("\n", 0, position) + 1,
                     where="!DOCTYPE",
@@ -414,13 +414,13 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: in
             f"elements are nested deeper than {deepest} levels", path=path, line=line, where="/".join(open_tags[:4])
         )
     truncated = "Premature end" in said or "EndTag" in said or "Couldn't find end" in said
-    broken = f"the XML is broken: {said} at '{_line(text, line)}'"
+    broken = f"invalid XML: {said} at '{_line(text, line)}'"
     return FormatError(
-        "the file ends in the middle of an element; it is truncated" if truncated else broken,
+        "the file is truncated: it ends within an element" if truncated else broken,
         path=path,
         line=line,
         where="/".join(open_tags[-6:]),
-        remedy="Save it again, or mend this line in a text editor.",
+        remedy="Save it again, or correct this line in a text editor.",
     )
 
 

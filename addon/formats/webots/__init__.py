@@ -44,7 +44,7 @@ def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     """
     document = parse(opened.text, opened.path, opened.report)
     if opened.encoding in BOM_BY_ENCODING:
-        opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
+        opened.report.warn("byte-order-mark", "the file begins with a byte order mark, which Webots rejects", 1)
     source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
     attach_document(source, document)
     name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
@@ -66,7 +66,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
     try:
         document = attached_document(source) or parse(source.text, source.path, Report())
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn("document-lost", f"Document: no longer readable ({error}). A new one is written")
         return new_document(motion, report)
     return patch_document(document, motion, report)
 
@@ -80,7 +80,7 @@ def report_pose_names(motions: Sequence[Motion], report: Report) -> None:
         own = [name for number, name in enumerate(names, 1) if name and name != f"Pose{number}"]
         if own:
             more = f" and {len(own) - 1} more" if len(own) > 1 else ""
-            told = f"names of poses are not written ({own[0]!r}{more})"
+            told = f"Pose names: not written ({own[0]!r}{more})"
             report.warn("pose-names", told, where=f"motion {motion.name!r}")
 
 
@@ -88,7 +88,7 @@ def _report_uncommanded(document: Document, motion: Motion, report: Report) -> N
     first = document.rows[0].milliseconds / 1000.0
     for trajectory in motion.trajectories:
         if not len(trajectory.times):
-            report.warn("empty-servo", f"servo {trajectory.name!r} is never commanded: it has only *", 1)
+            report.warn("empty-servo", f"servo {trajectory.name!r} has no values: all are *", 1)
         elif trajectory.times[0] > first:
             at = float(trajectory.times[0])
-            report.info("not-commanded", f"servo {trajectory.name!r} is not commanded before {at:g} s", 1)
+            report.info("not-commanded", f"servo {trajectory.name!r} has no value before {at:g} s", 1)

@@ -127,7 +127,7 @@ def parse(text: str, path: str, report: Report) -> Document:
     _check_length(text, *begin, 1, path)
     first = _fields(text, *begin)
     if not first or first[0].text != HEADER:
-        raise FormatError(f"this does not begin with {HEADER}", path=path, line=1, remedy=_HEADER_REMEDY)
+        raise FormatError(f"the file does not begin with {HEADER}", path=path, line=1, remedy=_HEADER_REMEDY)
     if len(first) < 2 or first[1].text != VERSION:
         version = first[1].text if len(first) > 1 else "no version"
         raise FormatError(f"the version is {version!r}, not {VERSION!r}", path=path, line=1, remedy=_HEADER_REMEDY)
@@ -137,11 +137,9 @@ def parse(text: str, path: str, report: Report) -> Document:
         _check_length(text, *below[0], 2, path)
         names, at = _names_below(text, below[0]), 2
         if names:
-            report.warn(
-                "names-below", "the servos are named on a line of their own; Webots itself wants them on the first", 2
-            )
+            report.warn("names-below", "the servos are named on the second line; Webots needs them on the first", 2)
     if not names:
-        raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
+        raise FormatError("the header has no servo", path=path, line=1, remedy=_HEADER_REMEDY)
     rows, table = _read_poses(text, places, at + 1, names, path, report)
     if not rows:
         raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
@@ -178,8 +176,8 @@ def _read_poses(
             moment = _parse_time(fields[0], number, path)
             if moment <= latest:
                 raise FormatError(
-                    f"time {fields[0]} is not later than that of the pose before it", path=path, line=number,
-                    where="time", remedy="Put the poses in the order of their times, each time once.",
+                    f"time {fields[0]} is not after that of the previous pose", path=path, line=number,
+                    where="time", remedy="Sort the poses by time, and use each time once.",
                 )  # fmt: skip
             latest = moment
             rows.add(start, end, moment)
@@ -212,7 +210,7 @@ def _plain_poses(text: str, places: list[tuple[int, int]], width: int) -> tuple[
     return (moments, numbers.reshape(-1, width)) if moments[-1] <= MAX_TIME_MS else None
 
 
-_HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
+_HEADER_REMEDY = f"Write the first line as {HEADER},{VERSION},servo,servo,..."
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -231,8 +229,8 @@ def _fields(text: str, start: int, end: int) -> list[LineField]:
 def _check_length(text: str, start: int, end: int, line: int, path: str) -> None:
     if (end - start) * 4 > MAX_LINE_LENGTH and len(text[start:end].encode("utf-8", "replace")) > MAX_LINE_LENGTH:
         raise FormatError(
-            f"the line is longer than {MAX_LINE_LENGTH} bytes, and Webots would read it as two", path=path, line=line,
-            remedy="Give the numbers fewer digits, or the servos shorter names, or split them over two files.",
+            f"the line exceeds {MAX_LINE_LENGTH} bytes, and Webots would split it", path=path, line=line,
+            remedy="Use fewer digits or shorter servo names, or split the servos over two files.",
         )  # fmt: skip
 
 
@@ -250,7 +248,7 @@ def _check_width(fields: list[str], names: list[LineField], line: int, path: str
         raise FormatError(
             f"the pose has {len(values)} values for {len(names)} servos", path=path, line=line,
             where=names[len(values)].text if len(values) < len(names) else values[len(names)],
-            remedy="Give every servo a value, or * for none.",
+            remedy="Write a value for each servo, or * for none.",
         )  # fmt: skip
 
 
@@ -260,14 +258,14 @@ def _parse_time(text: str, line: int, path: str) -> int:
     parts = [int(part or 0) if len(part or "") < 20 else MAX_TIME_MS + 1 for part in match.groups()] if match else []
     if not match:
         raise FormatError(
-            f"{text!r} is no time", path=path, line=line, where="time",
+            f"{text!r} is not a time", path=path, line=line, where="time",
             remedy="Write minutes:seconds:milliseconds, digits only.",
         )  # fmt: skip
     milliseconds = parts[0] * 60000 + parts[1] * 1000 + parts[2]
     if milliseconds > MAX_TIME_MS:
         raise FormatError(
-            f"time {text} is later than {MAX_TIME_MS} ms, more than Webots can count",
-            path=path, line=line, where="time", remedy="Take the minutes out.",
+            f"time {text} exceeds {MAX_TIME_MS} ms, the maximum of Webots",
+            path=path, line=line, where="time", remedy="Reduce the minutes.",
         )  # fmt: skip
     return milliseconds
 
@@ -323,12 +321,12 @@ def _parse_value(text: str, servo: str, line: int, path: str, report: Report) ->
     value = _parse_double(match["number"]) if match else math.nan
     if match is None or not math.isfinite(value):
         raise FormatError(
-            f"{text!r} is no number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
+            f"{text!r} is not a number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
         )
     if match.end() != len(text):
-        report.warn("half-a-number", f"of {text!r} only {match['number']} was read, as Webots does", line, servo)
+        report.warn("half-a-number", f"only {match['number']} of {text!r} was read, as in Webots", line, servo)
     if value == UNDEFINED:
-        report.warn("undefined", f"{text} is what Webots itself means by *; it was read as that", line, servo)
+        report.warn("undefined", f"{text} was read as *, as in Webots", line, servo)
         return math.nan
     return value
 
@@ -345,6 +343,6 @@ def _report_ignored_rest(text: str, end: int, line: int, report: Report) -> None
     if rest:
         report.warn(
             "after-the-end",
-            f"the motion ends at this empty line, as in Webots; {rest} lines after it were left out",
+            f"the motion ends at this empty line, as in Webots; {rest} lines after it are ignored",
             line,
         )

@@ -220,7 +220,7 @@ def check_poses(times: np.ndarray, motion: Motion) -> None:
     """Raise a FormatError where there would be no pose at all."""
     if not len(times):
         raise FormatError(
-            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+            "the motion has no keyframes", where=f"motion {motion.name!r}", remedy="Choose servos with keyframes."
         )
 
 
@@ -228,7 +228,7 @@ def check_length(line: str, number: int, motion: Motion) -> None:
     """Raise a FormatError where a line, including its end, is longer than Webots reads."""
     if len(line) * 4 > MAX_LINE_LENGTH and len(line.encode("utf-8", "replace")) > MAX_LINE_LENGTH:
         raise FormatError(
-            f"line {number} would be longer than {MAX_LINE_LENGTH} bytes, which Webots reads as two",
+            f"line {number} would exceed {MAX_LINE_LENGTH} bytes, and Webots would split it",
             where=f"motion {motion.name!r}", remedy="Save fewer servos, or save as XMDI.",
         )  # fmt: skip
 
@@ -237,7 +237,7 @@ def report_attributes(motion: Motion, what: str, report: Report) -> None:
     """Report the attributes that a format without attributes leaves out; interpolation is kept in the keyframes."""
     names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
     if names:
-        report.info("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
+        report.info("attributes", f"Attributes: not written, {what} has none: {names}", where=f"motion {motion.name!r}")
 
 
 def single_motion(motions: Sequence[Motion], what: str) -> Motion:
@@ -248,7 +248,7 @@ def single_motion(motions: Sequence[Motion], what: str) -> Motion:
     """
     if len(motions) != 1:
         raise FormatError(
-            f"{what} holds one motion, and these are {len(motions)}",
+            f"{what} holds one motion, not {len(motions)}",
             remedy="Save each in a file of its own, or all of them as XMDI.",
         )
     return motions[0]
@@ -290,7 +290,7 @@ def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
         count = int((off > FRAME_TIME_TOLERANCE).sum())
         report.warn(
             "rounded-times",
-            f"{count} keys were moved to whole milliseconds, by up to {worst * 1000:.3g} ms",
+            f"Times of keyframes: {count} rounded to whole milliseconds, by up to {worst * 1000:.3g} ms",
             where=where,
         )
     return tracks
@@ -301,23 +301,23 @@ def _check(trajectory: Trajectory, where: str) -> None:
     name = trajectory.name
     if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
         raise FormatError(
-            f"the keys of servo {name!r} are not pairs of finite numbers", where=where,
-            remedy="Remove or repair those keys.",
+            f"servo {name!r} has keyframes without a finite time and value", where=where,
+            remedy="Correct or delete them.",
         )  # fmt: skip
     if _FIELD_TEXT.fullmatch(name) is None:
         raise FormatError(
             f"a .motion file cannot hold the name {name!r}", where=where,
-            remedy="Take out commas and line ends, and give it at least one letter.",
+            remedy="Remove commas and line breaks, and use at least one letter.",
         )  # fmt: skip
     if len(times) and (times.min() < -FRAME_TIME_TOLERANCE or float(times.max()) * 1000 > MAX_TIME_MS):
         raise FormatError(
-            f"servo {name!r} has a key at {times.min() if times.min() < 0 else times.max():g} s", where=where,
-            remedy=f"Times of a .motion file are from 0 to {MAX_TIME_MS // 1000} s; move the keys.",
+            f"servo {name!r} has a keyframe at {times.min() if times.min() < 0 else times.max():g} s", where=where,
+            remedy=f"Move it: times of a .motion file are from 0 to {MAX_TIME_MS // 1000} s.",
         )  # fmt: skip
     if (values == UNDEFINED).any():
         raise FormatError(
-            f"servo {name!r} has the value {UNDEFINED}, by which Webots itself means none", where=where,
-            remedy="Change that key a little.",
+            f"servo {name!r} has the value {UNDEFINED}, which means no value in Webots", where=where,
+            remedy="Change that keyframe slightly.",
         )  # fmt: skip
 
 
@@ -354,6 +354,6 @@ def _time_collision_error(name: str, where: str, time: float | None = None) -> F
     what = f"servo {name!r} has" if name else "there are"
     at = "" if time is None else f" at {time:g} s"
     return FormatError(
-        f"{what} two keys{at} on one millisecond", where=where,
-        remedy="Sample the motion on a grid of whole milliseconds, 32 ms for one, and save that.",
+        f"{what} two keyframes{at} within one millisecond", where=where,
+        remedy="Sample the motion in steps of whole milliseconds, such as 32 ms.",
     )  # fmt: skip

@@ -46,6 +46,9 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     try:
         document = source_document(source, read)
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn(
+            "document-lost",
+            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+        )
         return new_document(mechanism, report)
     return patch_document(document, mechanism, report)

@@ -335,9 +335,9 @@ _FIELD_LABELS = {
     "lower": "lower stop",
     "upper": "upper stop",
     "max_force": "maximum force",
-    "file_sign": "sense of counting",
+    "file_sign": "sign in the file",
     "erp": "ERP",
     "cfm": "CFM",
     "time_step": "time step",
-    "com": "centre of mass",
+    "com": "center of mass",
 }

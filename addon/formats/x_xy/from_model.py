@@ -266,7 +266,7 @@ class _RowWriter:
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
             missing = f"{comments.field_label(item)} of a {what} ('{first[what, item]}'{more})"
-            self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
+            self.remarks.warn("kept-as-comment", f"Not in x_xy, kept as a comment: {missing}")
 
     def _own_rows(self) -> list[LinkRow]:
         """Return the rows of the bodies themselves, without those between the steps of their joints."""
@@ -337,7 +337,7 @@ class _RowWriter:
         if world:
             note["world"] = world
             for item in world:
-                message = f"the program has no {comments.field_label(item)} of the world; a comment keeps it"
+                message = f"Not in x_xy, kept as a comment: {comments.field_label(item)} of the world"
                 self.remarks.add("info", "kept-as-comment", message)
         for name, items in (
             ("joints", self.left),

@@ -86,7 +86,9 @@ def _geom_row(shape: Shape, name: str, remarks: ReportCollector) -> GeomRow | No
     dim = tuple(max(abs(float(lowered.size[size])), MIN_SIZE) for size in kind.sizes)
     if kind.name == "xyz":
         if not geometry.is_close(shape.pose, np.eye(4)):
-            remarks.warn("moved-axes", f"axes are drawn at their body's frame, not where they stand ('{name}')")
+            remarks.warn(
+                "moved-axes", f"Axes: drawn at the origin of their body instead of their own position ('{name}')"
+            )
         return GeomRow("xyz", dim)
     edge = shape.extra.get("edge_color", "")
     return GeomRow(kind.name, dim, 0.0, shape.pose, _color(shape), edge if isinstance(edge, str) else "")
@@ -97,10 +99,10 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
     if shape.type in GEOM_OF_SHAPE:
         return shape if shape.type != "axes" else replace(shape, size={"length": shape.size.get("length", 1.0)})
     if shape.type == "cone":
-        remarks.warn("approximated-shape", f"a cone is written as a cylinder ('{name}')")
+        remarks.warn("approximated-shape", f"Cone: written as a cylinder ('{name}')")
         return replace(shape, type="cylinder")
     if shape.type == "hemisphere":
-        remarks.warn("approximated-shape", f"a hemisphere is written as a sphere ('{name}')")
+        remarks.warn("approximated-shape", f"Hemisphere: written as a sphere ('{name}')")
         return replace(shape, type="sphere")
     if shape.type == "ellipsoid":
         x, y, z = (shape.size[axis] for axis in "xyz")
@@ -108,19 +110,19 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
             return replace(shape, type="sphere", size={"radius": x / 2.0})
     if shape.type == "pyramid":
         size = {"x": shape.size["x"], "y": shape.size["y"], "z": shape.size["length"]}
-        remarks.warn("approximated-shape", f"a pyramid is written as its bounding box ('{name}')")
+        remarks.warn("approximated-shape", f"Pyramid: written as its bounding box ('{name}')")
         return replace(shape, type="box", size=size)
     if shape.type == "ellipsoid":
-        remarks.warn("approximated-shape", f"an ellipsoid is written as its bounding box ('{name}')")
+        remarks.warn("approximated-shape", f"Ellipsoid: written as its bounding box ('{name}')")
         return replace(shape, type="box")
     if shape.type == "multi_sphere" and shape.spheres:
         balls = np.array(shape.spheres)
         low, high = (balls[:, 1:] - balls[:, :1]).min(axis=0), (balls[:, 1:] + balls[:, :1]).max(axis=0)
-        remarks.warn("approximated-shape", f"a shape of several spheres is written as its bounding box ('{name}')")
+        remarks.warn("approximated-shape", f"Shape of several spheres: written as its bounding box ('{name}')")
         middle = shape.pose @ geometry.pose_from_rotation((low + high) / 2.0, np.eye(3))
         return replace(shape, type="box", size=dict(zip("xyz", (high - low).tolist(), strict=True)), pose=middle)
     if shape.type != "none":
-        remarks.warn("undrawn-shape", f"a shape cannot be drawn: {shape.type} ('{name}'); it is kept in a comment")
+        remarks.warn("undrawn-shape", f"Shape of type {shape.type}: not in x_xy, kept as a comment ('{name}')")
     return None
 
 
@@ -214,7 +216,7 @@ def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
     apart = float(np.abs(got - wanted).max())
     if apart > 1e-6 * size and apart > 1e-12:
         share = apart / (size or apart)
-        message = f"the inertia of '{body.name}' is one that no solid has; it is written {share:.2g} of it away"
+        message = f"Inertia of '{body.name}': no box has it, the nearest one ({100 * share:.2g} % off) is written"
         remarks.warn("approximated-inertia", message)
     return row
 
@@ -245,20 +247,19 @@ def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remark
     for joint in left:
         if joint.id in loops:
             message = (
-                f"the joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}' closes a loop, "
-                "which the program cannot have; the loop is cut there, and a comment keeps the joint so that it can be "
-                "closed again"
+                f"Closed loop at joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}': "
+                "not in x_xy, cut there. The joint is kept as a comment and restored on import"
             )
             remarks.warn("cut-loop", message)
         else:
-            remarks.warn("left-joint", f"the joint '{joint.name}' moves nothing; it is kept in a comment")
+            remarks.warn("left-joint", f"Joint '{joint.name}': has no effect, kept as a comment")
 
 
 def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None:
     """Warn of what is neither body nor joint and is kept in a comment."""
     for what in ("assemblies", "restraints", "lights"):
         if count := len(getattr(mechanism, what)):
-            message = f"the program has no {what} ({count} here); they are kept in a comment"
+            message = f"Not in x_xy, kept as comments: {count} {what}"
             remarks.warn("kept-as-comment", message)
 
 
@@ -268,14 +269,14 @@ def warn_dropped(mechanism: Mechanism, remarks: ReportCollector) -> None:
         for dof in joint.dofs:
             if dof.kind == "screw":
                 message = (
-                    f"a screw is written as a hinge: the slide of {2 * np.pi * dof.pitch:.4g} a turn is missing "
+                    f"Screw joint: written as a hinge, without the lead of {2 * np.pi * dof.pitch:.4g} m per turn "
                     f"('{joint.name}')"
                 )
                 remarks.warn("approximated-joint", message)
     if mechanism.behaviours is not None:
-        remarks.warn("dropped-behaviours", "what moves the joints by itself (its gait) cannot be written")
+        remarks.warn("dropped-behaviours", "Gait: not written")
     if mechanism.motions:
-        remarks.warn("dropped-motion", "motions are not written; save them as servo motion")
+        remarks.warn("dropped-motion", "Motions: not written. Export them as servo motion")
 
 
 def report_world_name(mechanism: Mechanism, report: Report) -> None:
@@ -284,7 +285,7 @@ def report_world_name(mechanism: Mechanism, report: Report) -> None:
     if scenery is not None and scenery.name != WORLD_BODY:
         report.warn(
             "world-name",
-            f"The world body {scenery.name!r} is read back as {WORLD_BODY!r}: x_xy has no name for it",
+            f"World body {scenery.name!r}: its name is not written and becomes {WORLD_BODY!r} on import",
             where=scenery.id,
         )
 

@@ -69,7 +69,7 @@ def read(
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
     if root.tag != ROOT:
-        raise FormatError(f"<{root.tag}> does not begin an x_xy model", path=path, line=1, where=str(root.tag))
+        raise FormatError(f"<{root.tag}> is not the root of an x_xy model", path=path, line=1, where=str(root.tag))
     remarks = ReportCollector(report)
     walk = _DocumentWalker(text, sound, root, Reader(path, remarks))
     document = walk.document()
@@ -103,7 +103,7 @@ class _DocumentWalker:
         self._report_unknown_elements()
         worldbody = self._only(root, "worldbody")
         if worldbody is None or worldbody.find("body") is None:
-            self.remarks.warn("no-bodies", "the model has no body, and the program refuses it", root)
+            self.remarks.warn("no-bodies", "the model has no body, which ring rejects", root)
         places = {element: (start, end) for element, (_, start, end) in self.noted.items()}
         out = Document(self.text, self.sound, root, Mechanism(), model, worldbody, reader, notes=places)
         if worldbody is None:
@@ -135,7 +135,7 @@ class _DocumentWalker:
         note = self.noted[element][0]
         if note is None:
             self.remarks.warn(
-                "bad-note", "a comment of ours was changed so that it cannot be read; it is left out", element
+                "bad-note", "a comment with extension data was edited and cannot be read; it is ignored", element
             )
         return note or {}
 
@@ -143,7 +143,7 @@ class _DocumentWalker:
         """Return the one element of a kind; of several the first."""
         found = list(parent.iterchildren(tag))
         if len(found) > 1:
-            self.remarks.warn("repeated-element", f"{tag} stands here {len(found)} times; the first counts", found[1])
+            self.remarks.warn("repeated-element", f"{tag} occurs {len(found)} times; the first is used", found[1])
         return found[0] if found else None
 
     def _options(self, model: ModelRow) -> None:
@@ -152,7 +152,7 @@ class _DocumentWalker:
         model.gravity = self.reader.vector(element, "gravity", found, DEFAULT_GRAVITY)
         (model.dt,) = self.reader.vector(element, "dt", found, (DEFAULT_DT,))
         if model.gravity[2] < 0.0:
-            message = "gravity is what an accelerometer at rest reads, so that everything here falls upwards"
+            message = "gravity has the sign of an accelerometer at rest, so bodies fall upwards"
             self.remarks.warn("gravity-upwards", message, element)
 
     def _defaults(self) -> None:
@@ -170,9 +170,9 @@ class _DocumentWalker:
                 continue
             tag, parent = str(element.tag), str(element.getparent().tag)
             if tag not in ATTRIBUTES:
-                self.remarks.warn("unknown-element", f"<{tag}> is nothing that the program takes; it is kept", element)
+                self.remarks.warn("unknown-element", f"<{tag}> is unknown in ring; it is kept", element)
             elif parent not in PARENTS.get(tag, ()) and parent in ATTRIBUTES:
-                self.remarks.warn("misplaced-element", f"<{tag}> has no meaning inside <{parent}>; it is kept", element)
+                self.remarks.warn("misplaced-element", f"<{tag}> is misplaced inside <{parent}>; it is kept", element)
 
     def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:
         """Return the pose of a body or geom in its parent, and the squared length of its quaternion."""
@@ -187,11 +187,11 @@ class _DocumentWalker:
         quat = self.reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
         stretch = math.fsum(x * x for x in quat)
         if stretch == 0.0:
-            self.remarks.warn("zero-quat", "a quat of length zero is read as no turn", element)
+            self.remarks.warn("zero-quat", "a quat of length 0 is read as no rotation", element)
             stretch = 1.0
         elif element.tag == "body" and abs(stretch - 1.0) > 1e-3:
             message = (
-                "a quat is no unit quaternion: as in the program, the places of what hangs on its body are multiplied "
+                "a quat is not a unit quaternion: as in ring, positions of children of its body are multiplied "
                 "by the square of its length"
             )
             self.remarks.warn("quat-length", message, element)
@@ -200,13 +200,13 @@ class _DocumentWalker:
     def _link(self, element: etree._Element, parent: int | None) -> LinkRow:
         found = self.reader.attributes(element)
         if not found.get("name"):
-            self.remarks.warn("no-name", "a body has no name, which the program refuses; it was given one", element)
+            self.remarks.warn("no-name", "a body has no name, which ring rejects; one is generated", element)
         elif is_numeric(found["name"]):
-            message = f"the program takes the name '{found['name']}' for a number"
+            message = f"ring reads the name '{found['name']}' as a number"
             self.remarks.warn("numeric-name", message, element)
         joint = intern(found.get("joint", "").strip())
         if not joint:
-            self.remarks.warn("no-joint", "a body has no joint, which the program refuses; it was frozen", element)
+            self.remarks.warn("no-joint", "a body has no joint, which ring rejects; it is frozen", element)
             joint = "frozen"
         pose, stretch = self._pose(element, found)
         row = LinkRow(
@@ -221,9 +221,9 @@ class _DocumentWalker:
         for name in names:
             row.numbers[name] = self.reader.vector(element, name, found, _ORIGIN)
         if len(names) == 1:
-            self.remarks.warn("half-range", f"a body has {names[0]} alone; the program needs both or none", element)
+            self.remarks.warn("half-range", f"a body has only {names[0]}; ring needs both or none", element)
         elif names and row.numbers["pos_min"] == row.numbers["pos_max"]:
-            self.remarks.warn("empty-range", "pos_min and pos_max are the same, which the program refuses", element)
+            self.remarks.warn("empty-range", "pos_min and pos_max are equal, which ring rejects", element)
 
     def _joint_numbers(self, element: etree._Element, found: dict[str, str], row: LinkRow) -> None:
         kind = joint_kind(row.joint)
@@ -253,7 +253,7 @@ class _DocumentWalker:
         kind = GEOMS.get(name)
         if kind is None:
             raise FormatError(
-                f"there is no geom of the type '{name}'" if name else "a geom has no type",
+                f"geom type '{name}' does not exist" if name else "a geom has no type",
                 path=self.reader.path,
                 line=source_line(element),
                 where=element_path(element),
@@ -270,13 +270,13 @@ class _DocumentWalker:
         sizes = self.reader.numbers(element, "dim", found["dim"]) if "dim" in found else kind.default
         dim = self.reader.vector(element, "dim", found, (*sizes, *sizes[-1:] * 3, 1e-3, 1e-3, 1e-3)[: len(kind.sizes)])
         if min(dim) <= 0.0:
-            message = f"a {name} has a dim that is not positive, which the program refuses; its amount is taken"
+            message = f"a {name} has a dim that is not positive, which ring rejects; its absolute value is used"
             self.remarks.warn("negative-size", message, element)
             dim = tuple(abs(x) or 1e-9 for x in dim)
         if name == "xyz":
             return GeomRow(name, dim)  # the program ignores its other attributes
         if "mass" not in found:
-            self.remarks.warn("no-mass", f"a {name} has no mass, which the program refuses; it has none here", element)
+            self.remarks.warn("no-mass", f"a {name} has no mass, which ring rejects; 0 is used", element)
         (mass,) = self.reader.vector(element, "mass", found, (0.0,))
         pose, _ = self._pose(element, found)
         return GeomRow(name, dim, mass, pose, self._color(element, found.get("color")), found.get("edge_color", ""))
@@ -294,7 +294,7 @@ class _DocumentWalker:
         found = self.reader.attributes(element)
         number = found.get("pos_marker", "").strip(WHITESPACE)
         if not (number.isascii() and number.isdecimal()):
-            self.remarks.warn("marker-number", "pos_marker of a marker is no whole number; it is read as 0", element)
+            self.remarks.warn("marker-number", "pos_marker of a marker is not a whole number; 0 is used", element)
             number = "0"
         return OmcRow(
             found.get("name", ""),

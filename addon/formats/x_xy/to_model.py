@@ -111,7 +111,10 @@ class _Builder:
                 continue
             chain = step_chain(links, number, marked)
             if "frame" in row.note or self._made(chain) is None:
-                self.remarks.warn("edited-step", f"the steps to '{row.name}' were edited; they are bodies of their own")
+                self.remarks.warn(
+                    "edited-step",
+                    f"intermediate bodies of the joint of '{row.name}' were edited; they are imported as bodies",
+                )
                 marked -= set(chain)
         return marked
 
@@ -121,7 +124,7 @@ class _Builder:
         made = merge_steps(self.model.links, chain, self.stretch)
         if made is None and JOINT_FRAME in last.note:
             self.remarks.warn(
-                "bad-note", f"the joint of '{last.name}' was edited so that its note does not fit any more"
+                "bad-note", f"extension data of the joint of '{last.name}' no longer match it; they are ignored"
             )
             del last.note[JOINT_FRAME]
             made = merge_steps(self.model.links, chain, self.stretch)
@@ -155,7 +158,7 @@ class _Builder:
         name = restore_name(row.name)
         own = self.ids(row.note.get("id") or name or f"body {number + 1}")
         if name and own != name and "id" not in row.note:
-            self.remarks.warn("repeated-name", f"a second body is called '{name}', which the program refuses")
+            self.remarks.warn("repeated-name", f"a second body is named '{name}', which ring rejects")
         parent = self._carrier(chain[0])
         for step, link in enumerate(chain[:-1]):
             self.keys[link] = ("body", own, step)
@@ -212,11 +215,13 @@ class _Builder:
             if note.get("loose"):
                 joints.clear()
         except _MALFORMED_ERRORS:
-            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+            self.remarks.warn(
+                "bad-note", f"extension data of '{row.name}' no longer match it; what does not match is ignored"
+            )
 
     def _markers(self, row: LinkRow, body: Body) -> None:
         if len(row.omcs) > 1:
-            self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; the program takes one")
+            self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; ring uses one")
         for marker in row.omcs:
             pose = geometry.pose_from_rotation(marker.pos, np.eye(3))
             frame = Frame(restore_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
@@ -228,7 +233,9 @@ class _Builder:
         try:
             comments.apply_fields(row.note["frame"], frame)
         except _MALFORMED_ERRORS:
-            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+            self.remarks.warn(
+                "bad-note", f"extension data of '{row.name}' no longer match it; what does not match is ignored"
+            )
         own = self.frame_ids(frame.name)
         self.keys[number] = ("frame", own, 0)
         self.mechanism.frames.append(frame)
@@ -238,29 +245,23 @@ class _Builder:
         for row in self.model.links:
             kind = joint_kind(row.joint)
             if kind is None:
-                message = (
-                    f"'{row.joint}' is no joint of the program itself; what it does is not in the file, so that it is "
-                    "taken as frozen, and kept"
-                )
+                message = f"joint type '{row.joint}' is unknown in ring; it is imported as frozen, and kept in the file"
                 self.remarks.warn("unknown-joint", message)
             elif kind.refused:
-                self.remarks.warn(
-                    "refused-joint", f"the program refuses the joint '{row.joint}' in a file; it is read as it is"
-                )
+                self.remarks.warn("refused-joint", f"ring rejects joint type '{row.joint}' in a file; it is imported")
             elif kind.chosen and not row.note.get("dofs"):
                 chosen.setdefault(kind.name, []).append(row.name)
         for name, links in chosen.items():
             axes = " then ".join("xyz"[block.axis.index(1.0)] for block in joint_kind(name).blocks)
             message = (
-                f"{name} has no axis in the file, and the program draws one at random; here it is {axes} of its body, "
-                f"and it stays {name} in the file ({', '.join(links[:3])}{', ...' if len(links) > 3 else ''})"
+                f"{name} has no axis in the file, ring chooses one at random; here it is {axes} of its body, "
+                f"and stays {name} in the file ({', '.join(links[:3])}{', ...' if len(links) > 3 else ''})"
             )
             self.remarks.add("info", "axis-chosen", message)
         geoms = [geom.kind for row in self.model.links for geom in row.geoms]
         if {"cylinder", "capsule"} & set(geoms):
             message = (
-                "cylinders and capsules lie along z, as the program draws them; their inertia is the program's, "
-                "which takes them as lying along x"
+                "cylinders and capsules lie along z, as ring draws them; their inertia is along x, as ring computes it"
             )
             self.remarks.add("info", "long-axis", message)
 
@@ -274,13 +275,17 @@ class _Builder:
             for name, kind in comments.WHOLE_RECORDS.items():
                 getattr(out, name).extend(comments.restore_record(kind, item) for item in note.get(name, ()))
         except _MALFORMED_ERRORS:
-            self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
+            self.remarks.warn(
+                "bad-note", "extension data of the model no longer match it; what does not match is ignored"
+            )
         for joint in out.joints[nested:]:  # the tree of the file is that of its nested bodies
             joint.extra[CLOSES_LOOP] = True
         here = {body.id for body in out.bodies}
         gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
         for joint in gone:
-            self.remarks.warn("dangling-joint", f"the joint '{joint.name}' of a note has lost a body; it is left out")
+            self.remarks.warn(
+                "dangling-joint", f"joint '{joint.name}' in a comment: a body is missing; the joint is ignored"
+            )
         out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
 
 

@@ -267,8 +267,8 @@ def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
         squares = 6.0 / np.float64(mass) * (moments.sum() - 2.0 * moments)
     if not np.isfinite(squares).all():
         raise FormatError(
-            f"no box has the mass {mass:g} and the moments of inertia {moments}",
-            remedy="Give the body a mass that fits its moment of inertia.",
+            f"moments of inertia {moments} do not fit the mass {mass:g}",
+            remedy="Change the mass of the body, or its moments of inertia.",
         )
     return np.sqrt(np.maximum(squares, 0.0)), turn
 
@@ -352,9 +352,7 @@ class Reader:
         for name, rival in (("quat", "euler"), ("euler", "quat")):
             if name in mixed and rival in own:
                 del mixed[name]
-                message = (
-                    f"a {tag} has {rival} where the defaults have {name}, which the program refuses; its own counts"
-                )
+                message = f"a {tag} has {rival} and the defaults have {name}, which ring rejects; {rival} is used"
                 self.remarks.warn("two-rotations", message, element)
         return own | mixed
 
@@ -369,18 +367,16 @@ class Reader:
         for name, text in given.items():
             right = old.get(name, name)
             if right not in known and tag != "defaults":
-                self.remarks.warn(
-                    "unknown-attribute", f"{tag} has no attribute {name}; the program refuses it", element
-                )
+                self.remarks.warn("unknown-attribute", f"{tag} has no attribute {name}; ring rejects it", element)
             elif right != name and right in given:
-                self.remarks.warn("unknown-attribute", f"{tag} has both {name} and {right}; {right} counts", element)
+                self.remarks.warn("unknown-attribute", f"{tag} has both {name} and {right}; {right} is used", element)
             else:
                 if right != name:
-                    message = f"{tag} has {name}, which the program calls {right} and refuses; it was read as {right}"
+                    message = f"{tag} has {name}, which ring rejects; it was read as {right}"
                     self.remarks.warn("other-spelling", message, element)
                 found[right] = text
         if "quat" in found and "euler" in found:
-            self.remarks.warn("two-rotations", f"a {tag} has both quat and euler; quat counts", element)
+            self.remarks.warn("two-rotations", f"a {tag} has both quat and euler; quat is used", element)
             del found["euler"]
         return found
 
@@ -399,14 +395,14 @@ class Reader:
         except ValueError:
             shown = text if len(text) <= 40 else text[:40] + "..."
             raise FormatError(
-                f'{name}="{shown}" is not made of finite numbers',
+                f'{name}="{shown}" has values that are not finite numbers',
                 path=self.path,
                 line=source_line(element),
                 where=element_path(element),
-                remedy='Write numbers with one blank between them, such as "0.5 0 -1.25".',
+                remedy='Write numbers separated by one space, such as "0.5 0 -1.25".',
             ) from None
         if len(values) != len(text.split(" ")):
-            message = f"the numbers of {name} are separated otherwise than by one blank, which the program needs"
+            message = f"the numbers of {name} are not separated by one space each, which ring needs"
             self.remarks.warn("separators", message, element)
         return values
 
@@ -420,7 +416,7 @@ class Reader:
         if len(values) != len(default):
             what = f"{name} of a {element.tag} has {len(values)} numbers instead of {len(default)}"
             rest = format_x_xy_numbers(default[len(values) :])
-            repair = "the rest is left out" if len(values) > len(default) else f"the rest is {rest}"
+            repair = "the rest is ignored" if len(values) > len(default) else f"the rest is {rest}"
             self.remarks.warn("repaired-count", f"{what}; {repair}", element)
         return (*values[: len(default)], *default[len(values) :])
 
@@ -429,7 +425,7 @@ class Reader:
         color = parse_color(text or "")
         if text is None or color is not None:
             return color
-        self.remarks.warn("unknown-color", f"the program knows no colour '{text}'; none is taken", element)
+        self.remarks.warn("unknown-color", f"color '{text}' is unknown in ring; none is used", element)
         return None
 
 

@@ -42,10 +42,10 @@ def patch_document(document: Document, mechanism: Mechanism, report: Report) -> 
         return _keep_or_rewrite(document, mechanism, before, after, report, "cuts its loops elsewhere than we do")
     text = _Patch(document, before, after, ask).text()
     if text == document.text:
-        report.info("document-kept", "nothing was edited; the document is written as it was read")
+        report.info("document-kept", "Document: unedited, written as it was read")
         return text
     report.extend(said)
-    report.info("document-patched", "what was edited was changed in the document; all else is written as it was read")
+    report.info("document-patched", "Document: edits are written into it. All else is written as it was read")
     return text
 
 
@@ -54,9 +54,9 @@ def _keep_or_rewrite(
 ) -> str:
     """Keep or completely rewrite a document whose bodies are nested otherwise than we would write them."""
     if document_text(before) == document_text(after):
-        report.info("document-kept", "nothing was edited; the document is written as it was read")
+        report.info("document-kept", "Document: unedited, written as it was read")
         return document.text
-    report.warn("document-lost", f"the document {why}; with its edits it is written anew")
+    report.warn("document-lost", f"Document: it {why}. A new one is written, without comments and unknown elements")
     return new_document(mechanism, report)
 
 

@@ -45,7 +45,7 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """
     report = Report()
     if not data.lstrip():
-        raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")
+        raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program that wrote it.")
     text, encoding = files.decode(data, report)
     root, sound = xml.parse(text, path, report)
     return load(OpenedFile(path, data, sound, encoding, root, report, as_read=text))

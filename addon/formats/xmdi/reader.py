@@ -167,10 +167,10 @@ class Reader:
             elif child.tag != "motion":  # nested motions are read separately
                 self._ignore("ignored-element", f"a motion holds servos only; <{child.tag}> was left out", child)
         if not servos:
-            self._warn("empty-motion", f"motion {name!r} holds no servos", element)
+            self._warn("empty-motion", f"motion {name!r} has no servos", element)
         names = Counter(servo.name for servo in servos)
         for repeated in sorted(each for each, count in names.items() if count > 1):
-            message = f"motion {name!r} holds servo {repeated!r} more than once; all are kept"
+            message = f"motion {name!r} has servo {repeated!r} more than once; all are kept"
             self._warn("repeated-servo", message, element)
         return MotionElement(element, servos)
 
@@ -178,7 +178,7 @@ class Reader:
         name = self._name_of(element)
         positions, counts = self._only(element, POSITION_TAGS), self._only(element, FRAME_TAGS)
         if element.index(counts) < element.index(positions):
-            self._warn("order", "frames stand before the positions; they were read all the same", counts)
+            self._warn("order", "frames are before the positions; they were read", counts)
         for child in element:
             if child not in (positions, counts):
                 self._ignore("ignored-element", f"<{child.tag}> in a servo was left out", child)
@@ -190,10 +190,10 @@ class Reader:
             message = f"servo {name!r} has {len(values)} positions but {len(frames)} frames"
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
-            self._warn("empty-servo", f"servo {name!r} has no key frames", element)
+            self._warn("empty-servo", f"servo {name!r} has no keyframes", element)
         kept = ascending_order(frames * FRAME_SECONDS)  # different frames may have one time
         if kept is not None:
-            message = f"frames of servo {name!r} were put in order; of equal ones the last holds"
+            message = f"frames of servo {name!r} were sorted; of equal ones the last is used"
             self._warn("sorted-frames", message, counts)
         return ServoElement(element, positions, counts, values, frames, kept)
 
@@ -216,7 +216,7 @@ class Reader:
 
     def _numbers(self, element: Any, shared: bool = False) -> Array:
         if element.attrib:
-            message = f"<{element.tag}> has no attributes in XMDI; they were left out"
+            message = f"<{element.tag}> has no attributes in XMDI; they were ignored"
             self._ignore("ignored-attribute", message, element)
         if len(element):
             raise self._error(

@@ -328,12 +328,14 @@ def plan_motion(motion: Motion, report: Report) -> MotionPlan:
         attributes[INTERPOLATION] = "constant"
     elif not constant and is_holding(attributes) and any(len(times) > 1 for times, _, _ in keys):
         del attributes[INTERPOLATION]
-        report.info("interpolation", "the motion is not constant any more; that attribute was taken away", where=where)
+        report.info(
+            "interpolation", "Interpolation: the motion is no longer constant, the attribute is removed", where=where
+        )
     if not constant:
         keys = [_add_hold_steps(*each) for each in keys]
         added = sum(len(now[0]) - len(each.times) for now, each in zip(keys, motion.trajectories, strict=True))
         if added > 0:
-            report.info("held-keys", f"{added} held values stand twice, to be held until the last step", where=where)
+            report.info("held-keys", f"Held values: {added} are written twice, to last until the next key", where=where)
     names = [trajectory.name for trajectory in motion.trajectories]
     return MotionPlan(
         motion.name, attributes, [ServoPlan(name, *each[:2]) for name, each in zip(names, keys, strict=True)]
@@ -351,7 +353,7 @@ def format_frames(times: Array) -> list[str]:
     with np.errstate(over="ignore"):
         frames = times / FRAME_SECONDS
     if not np.isfinite(frames).all():
-        raise FormatError("a time is too large to be counted in frames", remedy="Move the motion's keys nearer to 0 s.")
+        raise FormatError("a time is too large to be counted in frames", remedy="Move the keyframes nearer to 0 s.")
     whole = np.rint(frames)
     near = (np.abs(frames - whole) <= WHOLE_FRAME_TOLERANCE) & (np.abs(whole) < 2**53)
     written = np.where(near, whole, frames)
@@ -371,16 +373,16 @@ def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[A
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
         raise FormatError(
-            f"the keys of servo {trajectory.name!r} are not pairs of finite numbers",
+            f"servo {trajectory.name!r} has keyframes without a finite time and value",
             where=where,
-            remedy="Remove or repair those keys.",
+            remedy="Correct or delete them.",
         )
     held, order = trajectory.holds(), ascending_order(times)
     if order is None:
         return times, values, held
     report.warn(
         "sorted-frames",
-        f"keys of servo {trajectory.name!r} were put in order; of equal ones the last holds",
+        f"Servo {trajectory.name!r}: keyframes are sorted by time, of equal times the last counts",
         None,
         where,
     )
@@ -417,7 +419,7 @@ def _check(key: str, value: str, where: str) -> None:
         raise FormatError(
             f"XML cannot hold the attribute {key!r} with the value {value!r}",
             where=where,
-            remedy="Take out spaces in the attribute's name, and control characters.",
+            remedy="Remove spaces from the attribute's name, and control characters.",
         ) from error
 
 
@@ -457,7 +459,7 @@ def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEF
             others.append(motion)
     root = document.motions[0].element is document.root
     if root and (others or 0 not in mine) or not mine:
-        report.warn("document-lost", "the document has no place for these motions; a new one was written")
+        report.warn("document-lost", "Document: it has no place for these motions. A new one is written")
         return new_document(motions, report, outer)
     return patch_document(document, list(mine.items()), others, report)
 
@@ -483,7 +485,7 @@ def _container(make: Callable[[str], Any], tag: str) -> Any:
             return make(tag)
     except ValueError:
         pass
-    raise FormatError(f"{tag!r} cannot be what an XMDI container is called", remedy="Give it a name like 'motions'.")
+    raise FormatError(f"{tag!r} is not a valid name of an XMDI container", remedy="Use a name like 'motions'.")
 
 
 def _add(holder: Any, motion: Motion, report: Report) -> None:
@@ -511,7 +513,10 @@ def _open_source(source: Source, report: Report) -> Document | None:
         root, sound = xml_reader.parse(source.text, source.path, Report())
         document = Reader(source.text, sound, root, source.path, Report()).document()
     except FormatError as error:
-        report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
+        report.warn(
+            "document-lost",
+            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+        )
         return None
     attach_document(source, document)
     return document

@@ -183,9 +183,9 @@ def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
     from addon.blender.animation import apply, sample
 
     plain = bpy.data.collections.new("Plain")
-    with pytest.raises(ValueError, match="'Plain' holds no mechanism"):
+    with pytest.raises(ValueError, match="'Plain' has no mechanism"):
         apply(motion_of(Shoulder=[0.1]), plain)
-    with pytest.raises(ValueError, match="'Plain' holds no mechanism"):
+    with pytest.raises(ValueError, match="'Plain' has no mechanism"):
         sample(plain)
 
 

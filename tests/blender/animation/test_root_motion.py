@@ -73,14 +73,14 @@ def test_a_path_that_turns_stays_and_is_told(rig: Any, capsys: Any) -> None:
 
     root = walked(rig, turn=math.radians(40))
     assert bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2) == {"FINISHED"}
-    assert "ends in another direction than it begins: it stays as it was" in capsys.readouterr().out
+    assert "unchanged, its direction differs at start and end" in capsys.readouterr().out
     assert places(rig, root, [31, 46, 61]) == pytest.approx([2.0] * 3, abs=1e-5)
     for act in (
         lambda: bpy.ops.knuckle.offset_motion(frames=10, wrap=True),
         lambda: bpy.ops.knuckle.mirror_motion(phase=0.5),
     ):
         assert act() == {"FINISHED"}
-        assert "ends in another direction than it begins: it stays as it was" in capsys.readouterr().out
+        assert "unchanged, its direction differs at start and end" in capsys.readouterr().out
         assert places(rig, root, [1, 11, 31]) == pytest.approx([0.0, 2.0 / 3.0, 2.0], abs=1e-5)
 
 
@@ -200,7 +200,7 @@ def test_the_round_is_that_of_the_servos(rig: Any, capsys: Any, name: str, way: 
     path = {place: looks(curve) for place, curve in curves_by_place(rig).items() if root.name in place[0]}
     capsys.readouterr()
     assert getattr(bpy.ops.knuckle, name)(**RETIMED[name]) == {"FINISHED"}
-    told = "has keys before or after those of the servos: it stays as it was"
+    told = "unchanged, it has keyframes before or after those of the servos"
     assert (told in capsys.readouterr().out) == (len(way) > 1)
     now = {place: looks(curve) for place, curve in curves_by_place(rig).items()}
     assert {place: now.pop(place) for place in path} == path
@@ -222,7 +222,7 @@ def test_a_path_that_turns_all_the_way_round_stays(rig: Any, capsys: Any, way: s
     root = keyed_path(rig, [(f, (math.cos(a / 2), 0, 0, math.sin(a / 2))) for f, a in steps], "rotation_quaternion")
     path = {place: looks(curve) for place, curve in curves_by_place(rig).items() if root.name in place[0]}
     assert bpy.ops.knuckle.loop_motion(way=way, seam="BLEND", rounds=2, blend=10) == {"FINISHED"}
-    assert "turns all the way round: it stays as it was" in capsys.readouterr().out
+    assert "unchanged, it makes a full revolution" in capsys.readouterr().out
     assert {place: looks(curve) for place, curve in curves_by_place(rig).items() if place in path} == path
     assert not any(curves_by_place(rig)[place].modifiers for place in path)
 
@@ -237,7 +237,7 @@ def test_a_path_turned_by_euler_angles_stays(rig: Any, capsys: Any, name: str) -
     keyed_path(rig, [(1, (0, 0, 0)), (31, (0, 0, 1.5))], "rotation_euler")
     path = {place: looks(curve) for place, curve in curves_by_place(rig).items() if root.name in place[0]}
     assert getattr(bpy.ops.knuckle, name)(**RETIMED[name]) == {"FINISHED"}
-    assert "stays as it was: its bone is not turned by quaternions" in capsys.readouterr().out
+    assert "unchanged, its bone does not use quaternions" in capsys.readouterr().out
     assert {place: looks(curve) for place, curve in curves_by_place(rig).items() if place in path} == path
 
 
@@ -250,7 +250,7 @@ def test_a_path_of_which_some_is_muted_stays(rig: Any, capsys: Any) -> None:
     curves_by_place(rig)[f'pose.bones["{root.name}"].location', 1].mute = True
     path = {place: (looks(curve), curve.mute) for place, curve in curves_by_place(rig).items() if root.name in place[0]}
     assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    assert "stays as it was: some of its curves are muted" in capsys.readouterr().out
+    assert "unchanged, some of its F-Curves are muted" in capsys.readouterr().out
     now = {place: (looks(curve), curve.mute) for place, curve in curves_by_place(rig).items() if place in path}
     assert now == path
 
@@ -309,7 +309,7 @@ def test_twin_roots_of_which_one_stays_both_stay(carts: Any, capsys: Any) -> Non
     assert bpy.ops.knuckle.mirror_motion(phase=0.5) == {"FINISHED"}
     told = capsys.readouterr().out
     assert f"The path of {left.name!r} ends in another direction" in told
-    assert f"The path of {right.name!r} stays as it was, as that of {left.name!r} does" in told
+    assert f"Root motion of {right.name!r}: unchanged, as that of {left.name!r}" in told
     assert {p: looks(c) for p, c in curves_by_place(carts).items() if "Cart" in p[0]} == before
 
 
@@ -326,6 +326,6 @@ def test_a_root_aside_keeps_its_path_and_is_told(blank: Any, capsys: Any) -> Non
     ball.location = (0.0, 1.0, 0.0)
     ball.keyframe_insert("location", frame=31)
     assert bpy.ops.knuckle.mirror_motion() == {"FINISHED"}
-    assert "stays as it was: nothing mirrors its root" in capsys.readouterr().out
+    assert "unchanged, its root body has no mirror image" in capsys.readouterr().out
     bpy.context.scene.frame_set(31)
     assert ball.location[1] == pytest.approx(1.0)

@@ -168,7 +168,7 @@ def test_a_joint_whose_body_was_deleted_goes_or_the_body_comes_back(blank: Any) 
         assert "joint-lost" in found(rig)
         row = settings(rig).findings[row_of(rig, "joint-lost")]
         assert "'Left shoulder'" in row.message and "'Left arm' was deleted" in row.message
-        assert (row.fix, row.or_fix) == ("Delete the joint", "Take 'Left arm' back")
+        assert (row.fix, row.or_fix) == ("Delete joint", "Restore 'Left arm'")
         assert bpy.ops.knuckle.fix_finding(index=row_of(rig, "joint-lost"), other=other) == {"FINISHED"}
         if other:
             assert mechanism_of(rig) == before and found(rig) == []

@@ -116,6 +116,6 @@ def test_what_is_to_be_selected_is_told(blank: Any, where: str, tells: str) -> N
 def test_the_nearest_points_take_two_bodies_with_faces(blank: Any) -> None:
     rig, _box, disc = box_and_disc()
     pick(disc)
-    with pytest.raises(RuntimeError, match="The nearest points are between two bodies: select both"):
+    with pytest.raises(RuntimeError, match="Nearest points: they are between two bodies. Select both"):
         bpy.ops.knuckle.add_joint(where="NEAREST")
     assert not [*parts(rig, "JOINT")]

@@ -296,12 +296,12 @@ def test_a_joint_keeps_its_axis_at_the_cursor_unless_another_is_asked_for(blank:
     bpy.context.view_layer.update()
     assert np.array(knee.matrix_world)[:3, :3] == pytest.approx(axes, abs=1e-6)
     assert knee.matrix_world.translation[:] == pytest.approx(place[:], abs=1e-5)
-    assert "it turned by" not in capfd.readouterr().out
+    assert "rotated by" not in capfd.readouterr().out
     assert bpy.ops.knuckle.move_joint(axis="Z") == {"FINISHED"}
     bpy.context.view_layer.update()
     assert knee.matrix_world.col[2].xyz.angle(cursor.matrix.col[2].xyz) < 1e-5
     turned = Matrix(axes.tolist()).inverted() @ cursor.matrix.to_3x3()
-    assert f"it turned by {math.degrees(turned.to_quaternion().angle):.3g} degrees" in capfd.readouterr().out
+    assert f"rotated by {math.degrees(turned.to_quaternion().angle):.3g}°" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("frame", [1, 12])

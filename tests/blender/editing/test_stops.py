@@ -88,7 +88,7 @@ def test_a_stop_never_comes_beyond_the_other(hexapod: Any) -> None:
     before = dof.lower, dof.upper
     bone.rotation_euler.z = dof.upper + 0.4
     bpy.context.view_layer.update()
-    with pytest.raises(RuntimeError, match="at its upper stop, or beyond: Left Front Knee"):
+    with pytest.raises(RuntimeError, match="Left Front Knee: not set, its value is at or past the upper stop"):
         bpy.ops.knuckle.set_stops(to="LOWER")
     assert (dof.lower, dof.upper) == before
 

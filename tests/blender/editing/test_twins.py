@@ -417,7 +417,7 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
     assert twin_differences(rig) == []
     mate = twin_of(joints[-1])
     set_side_offset(record_of(mate).joint, np.array(Matrix.Translation((0.0, 0.5, 0.0))))
-    assert {each.what for each in twin_differences(rig)} == {"opening of its loop"}
+    assert {each.what for each in twin_differences(rig)} == {"opening of the loop"}
     pick(joints[-1])
     bpy.ops.knuckle.mirror_to_twin(plane="X")
     assert twin_differences(rig) == []

@@ -334,7 +334,7 @@ def test_ctrl_c_leaves_no_half_file(place: Path, monkeypatch: pytest.MonkeyPatch
     if "x_frames/film.json" in left:
         assert "2 frames are kept" in told
         assert main([*words.split(), "--resume"]) == 0
-        assert "2 of 4 frames were there already" in capsys.readouterr().out
+        assert "Frames: 2 of 4 were rendered before" in capsys.readouterr().out
         assert files(place) - before == {"x.mp4"}
 
 

@@ -146,7 +146,10 @@ def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_p
     activate()
     told = [finding for finding in check_model(rig) if finding.code == "frame-kept"]
     assert len(told) == 2
-    assert any(finding.message.startswith("Frame 'pin' was deleted, and stays in Shift files: ") for finding in told)
+    assert any(
+        finding.message.startswith("Reference frame 'pin': deleted, but kept in Shift files because ")
+        for finding in told
+    )
     capsys.readouterr()
     assert exported(tmp_path / "again.json") == path.read_bytes()
     said = capsys.readouterr().out

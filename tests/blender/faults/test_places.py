@@ -103,6 +103,6 @@ def test_a_path_without_a_file_name_is_told(
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path)
     for write in (bpy.ops.export_scene.mechanism, bpy.ops.export_anim.servo_motion):
-        with pytest.raises(RuntimeError, match="Give a file name"):
+        with pytest.raises(RuntimeError, match="Enter a file name"):
             write(filepath=f"{tmp_path}/{path}" if path else "")
     assert sorted(tmp_path.rglob("*")) == before

@@ -39,7 +39,7 @@ def test_a_name_that_cannot_be_written(five: list[Path], capsys: Any) -> None:
     rows = json.loads(told.out)
     assert rows["failed"] == 1
     assert [row["result"] for row in rows["files"]] == ["failed" if n == THIRD else "done" for n in range(5)]
-    assert f"{THIRD}.skel" in told.err and "this is a folder" in told.err and "Give a file name" in told.err
+    assert f"{THIRD}.skel" in told.err and "this is a folder" in told.err and "Enter a file name" in told.err
     others_are_whole(Path("out"), ".skel")
 
 
@@ -49,7 +49,7 @@ def test_a_disk_that_is_full_for_one(five: list[Path]) -> None:
     before = put(Path("out") / f"{THIRD}.jm", "the one before")
     done = run("convert", "in", "--to", "juice", "--out-dir", "out", room=10_000)
     assert done.returncode == 1, done.stderr
-    assert f"{THIRD}.jm" in done.stderr and "cannot be written" in done.stderr and "Make room" in done.stderr
+    assert f"{THIRD}.jm" in done.stderr and "cannot be written" in done.stderr and "Free space" in done.stderr
     assert "Traceback" not in done.stderr
     assert "5 files: 4 done, 1 failed" in done.stdout
     assert before.read_text() == "the one before"

@@ -145,8 +145,8 @@ def test_a_world_that_the_user_has_touched_is_not_taken_for_one(
     capfd.readouterr()
     assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
     said = capfd.readouterr().out
-    assert "gravity (0, 0, -9.81) stays, the model wants (0, 0, -20); set it in Scene properties, Gravity" in said
-    assert "Fit to Mechanism sets them" in said
+    assert "unchanged (0, 0, -9.81), the mechanism has (0, 0, -20). Set it in Scene properties, Gravity" in said
+    assert "Press Fit to Mechanism" in said
     assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
     assert bpy.context.scene.rigidbody_world is not None
 
@@ -161,12 +161,12 @@ def test_an_armature_that_is_gone_for_good_is_named_and_comes_back_with_its_moti
     delete_with_data("hexapod")()
     activate(bpy.data.objects["Chassis"])
     for refused in (bpy.ops.export_scene.mechanism, bpy.ops.knuckle.check_model, bpy.ops.knuckle.set_drive):
-        with pytest.raises(RuntimeError, match="armature of 'hexapod' was deleted: Rebuild Missing Parts takes it"):
+        with pytest.raises(RuntimeError, match="armature of 'hexapod' was deleted: restore it with Rebuild Missing"):
             refused()
     capfd.readouterr()
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     said = capfd.readouterr().out
-    assert "Made anew or taken back: its armature;" in said
+    assert "Rebuilt or restored: its armature;" in said
     assert f"its motion {action.name!r}" in said
     assert the_rig().animation_data.action == action
     exported(tmp_path / "hexapod.jm")
@@ -193,7 +193,7 @@ def test_an_instance_of_a_linked_model_is_named(blank: Any, tmp_path: Path) -> N
     arguments = {"filepath": f"{path}/Collection/flapper", "directory": f"{path}/Collection/", "filename": "flapper"}
     assert bpy.ops.wm.link(**arguments) == {"FINISHED"}
     for refused in (bpy.ops.export_scene.mechanism, bpy.ops.knuckle.rebuild, bpy.ops.knuckle.set_drive):
-        with pytest.raises(RuntimeError, match="'flapper' is an instance.*Instance Collections off"):
+        with pytest.raises(RuntimeError, match="'flapper' is a collection instance.*Instance Collections off"):
             refused()
     assert bpy.ops.wm.link(**arguments, instance_collections=False) == {"FINISHED"}
     activate(next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"))
@@ -212,7 +212,7 @@ def test_a_rebuild_names_what_it_leaves_away(blank: Any, capfd: Any) -> None:
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     said = capfd.readouterr().out
     (left,) = every - {obj.name for obj in named(*every)}
-    assert f"left away since nothing needs it: {left!r}. Deleted Parts Too" in said
+    assert f"left away since nothing needs it: {left!r}. Include Deleted Parts" in said
     assert bpy.ops.knuckle.rebuild(everything=True) == {"FINISHED"}
     assert "left away" not in capfd.readouterr().out
     assert {obj.name for obj in named(*every)} == every
@@ -224,7 +224,7 @@ def test_a_deleted_joint_is_named(blank: Any, tmp_path: Path, capfd: Any) -> Non
     imported(put(tmp_path / "flapper.jm"), physics=False)
     delete("Left Joint")()
     activate()
-    told = "Deleted, and nothing else holds 'Left Flap': joint 'Left Joint'"
+    told = "Joint 'Left Joint': deleted, so nothing connects 'Left Flap'. Rebuild it"
     assert lacks() == [told]
     assert findings()["bones-gone"].message == told
     capfd.readouterr()

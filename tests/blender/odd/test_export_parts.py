@@ -246,7 +246,7 @@ def test_without_its_armature_it_is_said_how_to_get_it_back(blank: Any, tmp_path
     with pytest.raises(RuntimeError, match="armature .* was deleted"):
         export(tmp_path, "skel")
     pick(obj)
-    with pytest.raises(RuntimeError, match="Rebuild Missing Parts takes it back"):
+    with pytest.raises(RuntimeError, match="restore it with Rebuild Missing Parts"):
         export(tmp_path, "skel")
     fix("armature-gone")
     assert is_whole(export(tmp_path, "skel"), "skel")

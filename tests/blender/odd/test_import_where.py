@@ -157,7 +157,7 @@ def test_a_world_whose_objects_are_of_a_library_is_refused(blank: Any, tmp_path:
     blank.scene.rigidbody_world.collection = linked
     bpy.context.view_layer.update()
     before = snapshot()
-    with pytest.raises(RuntimeError, match="in collection 'Bodies There', which is linked from another file"):
+    with pytest.raises(RuntimeError, match="its collection 'Bodies There' is linked from another file"):
         bring(tmp_path)
     assert changed(before, snapshot()) == []
     rig = bring(tmp_path, physics=False)

@@ -130,7 +130,7 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     baked(rig, 20)
     lines, worst = accuracy_lines(rig), worst_joint_lines(rig)
     assert rig.data.knuckle.truth.run == "Ragdoll, frames 1 to 20"
-    assert [line.what for line in lines] == ["Joint separation", "Beyond stops", "Energy gained", "Penetration"]
+    assert [line.what for line in lines] == ["Joint separation", "Stop overrun", "Energy gained", "Penetration"]
     assert len(worst) == 3
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "kept.blend"))

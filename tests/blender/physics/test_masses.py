@@ -88,7 +88,7 @@ def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) 
     mechanism.bodies[0].mass, mechanism.bodies[1].mass = mass, 1e-4
     rig = put_world(mechanism, "KEYS", 1)
     told = {entry.code: entry.message for entry in build_physics(blank.scene, rig).entries}
-    assert "'link 0' would be some, and count as 0.001" in told["mass-none"]
+    assert "not above 0 for 'link 0', 0.001 kg" in told["mass-none"]
     assert "'link 1' would be lighter" in told["mass-too-small"] and "link 0" not in told["mass-too-small"]
 
 

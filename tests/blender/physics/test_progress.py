@@ -111,7 +111,7 @@ def test_beyond_the_end_of_physics_it_says_where_that_is(blank: Any) -> None:
     run(rig, 1, 20)
     assert note() == ""
     run(rig, 21, 24)
-    assert note().startswith("Physics ends at frame 20")
+    assert note().startswith("Physics: it ends at frame 20")
     blank.scene.frame_end = 40
     run(rig, 1, 24)
     assert note() == ""

@@ -87,7 +87,7 @@ def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(
     assert list(left) == [f"{frame:06d}.png" for frame in (1, 2, 3, 4)] and resumable_frames(str(parts)) == 4
     stamps = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts_frames").glob("*.png")}
     report = film(empty, model, str(parts), FilmOptions(keep_frames=True, resume=True, **SMALL))
-    assert "4 of 12 frames were there already" in str(report.entries[0])
+    assert "Frames: 4 of 12 were rendered before" in str(report.entries[0])
     again = {name: (tmp_path / "parts_frames" / name).stat().st_mtime_ns for name in stamps}
     assert again == stamps, "what is there is not rendered again"
     assert frames_in(tmp_path / "parts_frames") == frames_in(tmp_path / "whole_frames")

@@ -46,7 +46,7 @@ def test_decimal_commas_are_refused_with_their_line(point: str, blank: Any, tmp_
     report = Report()
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape("a.obj"), BODY) is None
-    assert "line 1 of this mesh has a decimal comma" in str(report) and "decimal points" in str(report)
+    assert "line 1 of the mesh has a decimal comma" in str(report) and "decimal points" in str(report)
     with pytest.raises(MeshError):
         mesh_bounds(tmp_path / "a.obj")
 
@@ -65,4 +65,4 @@ def test_what_is_repaired_of_a_collada_file_is_told(blank: Any, tmp_path: Path) 
     report = Report()
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape("a.dae"), BODY) is not None
-    assert "a.dae: something in it is passed over" in str(report) and "blue" in str(report)
+    assert "a.dae: an element is ignored" in str(report) and "blue" in str(report)

@@ -124,7 +124,7 @@ def test_a_missing_mesh_is_told_once_with_all_its_bodies_and_places(blank: Any, 
         assert files.mesh(shape("http://x.org/a.obj"), BODY) is None
     assert [entry.code for entry in report.entries] == ["mesh-missing", "mesh-address"]
     message = report.entries[0].message
-    assert message.startswith("a box stands for the mesh of Foot, Hand: ../gone.obj is not found")
+    assert message.startswith("Mesh of Foot, Hand: shown as a box; file ../gone.obj not found")
     for place in (tmp_path / "gone.obj", tmp_path / "library/gone.obj", tmp_path.parent / "gone.obj"):
         assert str(place) in message
     assert "Edit > Preferences > Add-ons > Knuckle > Mesh Folders" in message
@@ -135,7 +135,7 @@ def test_a_line_of_the_report_names_a_few_bodies(blank: Any, tmp_path: Path) -> 
     with files_of(tmp_path, report) as files:
         for number in range(7):
             files.mesh(shape("gone.obj"), Body(f"b{number}", f"B{number}"))
-    assert report.entries[0].message.startswith("a box stands for the mesh of B0, B1, B2 and 4 more: gone.obj")
+    assert report.entries[0].message.startswith("Mesh of B0, B1, B2 and 4 more: shown as a box; file gone.obj")
 
 
 def test_many_files_are_read_in_one_scene(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

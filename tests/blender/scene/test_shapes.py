@@ -272,7 +272,7 @@ def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
         assert kind is None or body.rigid_body.collision_shape == kind
         told = [entry.message for entry in mechanism.report.entries if entry.code == "collision-mesh-missing"]
         assert len(told) == 1
-        assert told[0].startswith("nothing collides in place of the collision mesh of One: gone.obj")
+        assert told[0].startswith("Collision mesh of One: missing, so it does not collide; file gone.obj")
         assert "mesh-missing" not in [entry.code for entry in mechanism.report.entries]
         kept = [shape.type for shape in extract(collection).bodies[0].shapes if shape.collision]
         assert kept == ["mesh", *(shape.type for shape in extra)]

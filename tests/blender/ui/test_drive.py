@@ -100,7 +100,7 @@ def test_bake_gait_of_a_range_that_ends_before_it_begins(rig: Any) -> None:
 
 def test_bake_gait_without_a_gait_says_so(rig: Any) -> None:
     rig.data.knuckle.document = None
-    with pytest.raises(RuntimeError, match="came without a gait"):
+    with pytest.raises(RuntimeError, match="The mechanism has no gait"):
         ops().bake_gait()
 
 

@@ -120,7 +120,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     assert mate.matrix_basis == place
     for each in (empty, mate):
         each.knuckle.twin = ""
-    with pytest.raises(RuntimeError, match="None of the joints has a twin"):
+    with pytest.raises(RuntimeError, match="No selected joint has a twin"):
         bpy.ops.knuckle.copy_joint(to="TWINS")
 
 

@@ -353,7 +353,7 @@ def test_without_a_motion_there_is_nothing_to_draw(rig: Any) -> None:
     import bpy
 
     rig.animation_data.action = None
-    assert "Click a motion to let it play" in texts(draw_all()["Motions"])
+    assert "Click a motion to play it" in texts(draw_all()["Motions"])
     assert "No motion plays" in texts(asked("RANGE"))
     for action in list(bpy.data.actions):
         bpy.data.actions.remove(action)

@@ -425,7 +425,7 @@ def test_the_path_of_a_root_of_another_name_is_matched_or_told_once(
     (tmp_path / "walk.csv").write_text(text)
     assert bpy.ops.import_anim.servo_motion(filepath=str(tmp_path / "walk.csv")) == {"FINISHED"}
     assert told(rig, "servo-unmatched") == []
-    assert told(rig, "servos-keyed") == ["1 of 1 servos keyed in Action 'walk'"]
+    assert told(rig, "servos-keyed") == ["Servos keyframed: 1 of 1, in Action 'walk'"]
     assert [line.split("'")[1::2] for line in told(rig, "root-matched")] == [[name, "Chassis"] for name in matched]
     assert [line.split("'")[1] for line in told(rig, "root-unmatched")] == left
     shown(1)

@@ -127,7 +127,7 @@ def test_where_two_are_there_and_none_is_meant_each_says_so(scene: Path) -> None
         obj.select_set(False)
     for name, run in _of_models().items():
         if name != "import_anim.servo_motion":  # its popup asks which
-            assert "Select any part of the mechanism that you mean: the scene holds 2" in refusal(run), name
+            assert "The scene has 2 mechanisms: select a part of one" in refusal(run), name
 
 
 def test_of_a_linked_copy_each_says_what_to_do(scene: Path) -> None:

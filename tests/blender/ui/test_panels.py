@@ -103,7 +103,7 @@ def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:
     drawn = draw_all()["Simulation Accuracy"]
     assert ("label", "Servos, frames 1 to 6") in drawn
     labels = [text for kind, text in drawn if kind == "label"]
-    assert {"Joint separation", "Tracking error", "Beyond stops", "Penetration"} <= set(labels)
+    assert {"Joint separation", "Tracking error", "Stop overrun", "Penetration"} <= set(labels)
     assert [what for kind, what in drawn if kind == "operator"] == ["knuckle.select_part"] * 2 + [
         "knuckle.select_worst"
     ]

@@ -87,11 +87,11 @@ def _move_joint() -> None:
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
-        (_delete_body, "Deleted, and still held by joints: 'Left Flap'"),
-        (_remove_body_by_script, "Deleted, and still held by joints: 'a body of Left Joint'"),
+        (_delete_body, "Bodies deleted, but still connected by joints: 'Left Flap'. Rebuild them"),
+        (_remove_body_by_script, "Bodies deleted, but still connected by joints: 'a body of Left Joint'. Rebuild them"),
         (_remove_text, "The text of its file was deleted"),
         (_remove_world, "The rigid-body world was deleted"),
-        (_move_joint, "1 joint was moved: the bones still turn where they were"),
+        (_move_joint, "1 joint was moved: the bones do not match. Update the armature"),
     ],
 )
 def test_each_change_is_told_at_the_next_redraw(

@@ -57,7 +57,7 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
         ("Values given to 1 twin, 2 without a twin", "Werte an 1 Zwilling gegeben, 2 ohne Zwilling"),
         ("3 joints set like 'Knee', 1 of another kind", "3 Gelenke eingestellt wie 'Knee', 1 von anderer Art"),
         (
-            "Only 'Knee' is ticked: choose the joints that get its values",
+            "Only 'Knee' is marked: choose the joints that get its values",
             "Nur 'Knee' ist angekreuzt: die Gelenke wählen, die seine Werte bekommen",
         ),
         ("'Knee' no longer keyed at frame 12", "'Knee' in Frame 12 nicht mehr gekeyt"),
@@ -78,8 +78,8 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
         ("what nobody translated", "what nobody translated"),
         ("'Left Rear Tibia' in the ground", "'Left Rear Tibia' im Boden"),
         (
-            "600 steps per second and 50 iterations: nothing of the model asks for more",
-            "600 Schritte pro Sekunde und 50 Iterationen: nichts am Modell verlangt mehr",
+            "600 steps per second and 50 iterations: minimum, enough for this mechanism",
+            "600 Schritte pro Sekunde und 50 Iterationen: Minimum, genügt für diesen Mechanismus",
         ),
         (
             "'leg' is a mechanism of its own: 3 bodies, 2 joints, 0 loops; deleted: 'Left Hip', 'Hip'",
@@ -108,9 +108,9 @@ def test_what_nobody_translated_stays_as_it_is_as_a_whole(blank: Any) -> None:
     from addon.blender.locale import translate
 
     for text in (
-        "servo 'a' has no key frames",
-        "<box> has no attribute size; the program refuses it",
-        "Line 4: <box> has no meaning inside <body>; it is kept",
+        "servo 'a' has no keyframes",
+        "<box> has no attribute size; ring rejects it",
+        "Line 4: <box> is misplaced inside <body>; it is kept",
     ):
         assert translate(text, "de") in {text, text.replace("Line 4", "Zeile 4")}
 

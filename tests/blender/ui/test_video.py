@@ -103,7 +103,7 @@ def test_frames_of_an_interrupted_render_are_told_when_it_has_stopped(rendering:
     for _ in range(6):
         assert step(rendering) == {"RUNNING_MODAL"}
     assert rendering.modal(bpy.context, SimpleNamespace(type="ESC", value="PRESS")) == {"CANCELLED"}
-    assert "An interrupted render left 2 frames to go on with" in said()
+    assert "An interrupted render left 2 frames, which the next one uses" in said()
 
 
 def test_a_mechanism_that_does_not_move_is_pointed_out(rig: Any) -> None:

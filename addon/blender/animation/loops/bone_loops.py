@@ -199,14 +199,16 @@ class LiveLoop:
         message, code = "", _OPEN_CODE
         if found.held and found.stop is not None:
             joint, upper = found.stop
-            message = f"Joint {joint!r} is at its {'upper' if upper else 'lower'} stop: its loop is held there"
+            side = "upper" if upper else "lower"
+            message = f"Closed loop: joint {joint!r} is at its {side} stop, the input joints are held"
             code = _HELD_CODE
         elif found.held:
-            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD_CODE
+            message = "Closed loop: it cannot close past this pose, the input joints are held"
+            code = _HELD_CODE
         elif found.opening > 2.0 * CLOSURE_TOLERANCE:
             message = (
-                "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
-                f"leaves it open by {found.opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
+                "Closed loop: it cannot close at these input joint values, "
+                f"it is open by {found.opening * self.size:.3g} m. Move an input joint back"
             )
         if message == self._told:
             return

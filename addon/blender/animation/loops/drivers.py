@@ -30,10 +30,10 @@ def set_input_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.
     choice, wanted = _InputChoice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
     if linkage is None or choice.is_rigid(linkage):
-        raise ValueError(f"{empty.name!r} lies on no loop that moves")
+        raise ValueError(f"{empty.name!r}: not in a closed loop that moves")
     drivers = choice.drivers(linkage, [wanted])
     if wanted not in drivers:
-        raise ValueError(f"{empty.name!r} cannot drive its loop: the others do not follow from it")
+        raise ValueError(f"{empty.name!r}: not possible as input joint, the other joints do not depend on it")
     choice.put(linkage, drivers)
     invalidate_loops(rig)
     return [choice.empties[joint] for joint in drivers]

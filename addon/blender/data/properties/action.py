@@ -27,26 +27,26 @@ ANGLE_UNITS = [
     ("DEG", "Degrees", "Angles in the file are in degrees"),
 ]
 LENGTH_UNITS = [
-    ("M", "Metres", "Lengths in the file are in the model's unit, for most the metre"),
-    ("MM", "Millimetres", "Lengths in the file are in thousandths of the model's unit"),
+    ("M", "Meters", "Lengths in the file are in the mechanism's unit, usually meters"),
+    ("MM", "Millimeters", "Lengths in the file are in thousandths of the mechanism's unit"),
 ]
 
 
 class KnuckleOriginServo(bpy.types.PropertyGroup):
     """Channel that a trajectory of a motion file was keyed on."""
 
-    place: IntProperty(description="Which trajectory of the motion in the file, from 0")
-    joint: StringProperty(description="Id of the joint; empty for one that moves nothing here")
-    number: IntProperty(description="Which of the joint's coordinates, from 0")
+    place: IntProperty(description="Index of the trajectory in the file's motion, from 0")
+    joint: StringProperty(description="ID of the joint; empty for one that moves nothing here")
+    number: IntProperty(description="Index of the joint's degree of freedom, from 0")
 
 
 class KnuckleOrigin(bpy.types.PropertyGroup):
     """Motion of a file that was keyed in an Action, and the mapping of its times to frames."""
 
     key: StringProperty(description="The Action's property that holds the file")
-    packed: BoolProperty(description="Whether the file is compressed there")
-    path: StringProperty(name="File", description="The file that the motion came from", subtype="FILE_PATH")
-    index: IntProperty(description="Which motion of the document, from 0")
+    packed: BoolProperty(description="File is stored compressed")
+    path: StringProperty(name="File", description="File that the motion came from", subtype="FILE_PATH")
+    index: IntProperty(description="Index of the motion in the document, from 0")
     start: FloatProperty(description="The scene's frame at time 0")
     fps: IntProperty()
     fps_base: FloatProperty()
@@ -60,7 +60,7 @@ class KnuckleOrigin(bpy.types.PropertyGroup):
 class KnuckleAttribute(bpy.types.PropertyGroup):
     """Attribute of a motion, found by its name."""
 
-    value: StringProperty(name="Value", description="What the file says there")
+    value: StringProperty(name="Value", description="Value of the attribute in the file")
 
 
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
@@ -78,16 +78,18 @@ def _on_servo_chosen(self: Any, _context: bpy.types.Context) -> None:
 class KnuckleServoName(bpy.types.PropertyGroup):
     """Servo of the mechanism that a motion file means by another name."""
 
-    leave_out: BoolProperty(name="Leave Out", description="The servo of this name is to move nothing here")
+    leave_out: BoolProperty(name="Leave Out", description="Servo of this name moves nothing here")
     servo: StringProperty(
         name="Servo",
-        description="The model's servo that this name means; empty while nobody has said",
+        description="Servo of the mechanism that this name means; empty if not chosen yet",
         search=_servo_names,
         search_options=set(),
         update=_on_servo_chosen,
     )
-    joint: StringProperty(description="Id of that servo's joint, which may be renamed; empty for no servo of the model")
-    number: IntProperty(description="Which of the joint's coordinates, from 0")
+    joint: StringProperty(
+        description="ID of that servo's joint, which may be renamed; empty for no servo of the mechanism"
+    )
+    number: IntProperty(description="Index of the joint's degree of freedom, from 0")
 
 
 class KnuckleAction(bpy.types.PropertyGroup):
@@ -102,15 +104,17 @@ class KnuckleAction(bpy.types.PropertyGroup):
             ("POSE", "Pose", ""),
         ]
     )
-    model: StringProperty(description="Which model it was made for; empty for the user's own")
+    model: StringProperty(description="UID of the mechanism that it was made for; empty for the user's own Action")
     checksum: StringProperty()
     motion: StringProperty(description="Name of the motion")
-    title: StringProperty(description="What Blender called the Action for it; the user may have renamed it since")
+    title: StringProperty(description="Name that Blender gave the Action; the user may have renamed it since")
     attributes: CollectionProperty(
-        name="Attributes", description="What the file says of the motion besides its keys", type=KnuckleAttribute
+        name="Attributes", description="Attributes of the motion in its file", type=KnuckleAttribute
     )
     origins: CollectionProperty(type=KnuckleOrigin)
-    bodies: PointerProperty(type=bpy.types.Action, description="Keys of every body, which play with this bake")
+    bodies: PointerProperty(
+        type=bpy.types.Action, description="Action with keyframes of every body, which plays with this bake"
+    )
 
 
 CLASSES = (KnuckleOriginServo, KnuckleOrigin, KnuckleAttribute, KnuckleServoName, KnuckleAction)

@@ -34,9 +34,9 @@ from .report import KnuckleAccuracy, KnuckleFinding, KnuckleReportLine, KnuckleT
 #: Axis of the normal of a mirror plane.
 MIRROR_AXIS_ITEMS = [
     ("NONE", "None", "No mirror plane: twins cannot be made or mirrored"),
-    ("X", "X", "The plane square to the X axis of the mechanism"),
-    ("Y", "Y", "The plane square to the Y axis of the mechanism"),
-    ("Z", "Z", "The plane square to the Z axis of the mechanism"),
+    ("X", "X", "Plane perpendicular to the X axis of the mechanism"),
+    ("Y", "Y", "Plane perpendicular to the Y axis of the mechanism"),
+    ("Z", "Z", "Plane perpendicular to the Z axis of the mechanism"),
     ("OTHER", "Other", "A plane with any normal"),
 ]
 
@@ -65,14 +65,14 @@ class KnuckleMirrorPlane(bpy.types.PropertyGroup):
 
     axis: EnumProperty(
         name="Mirror Plane",
-        description="Axis to which the plane between the mechanism's halves is square",
+        description="Axis perpendicular to the mirror plane of the mechanism",
         items=MIRROR_AXIS_ITEMS,
         get=_axis_index,
         set=_set_axis_index,
     )
     normal: FloatVectorProperty(
         name="Normal",
-        description="Direction to which the mirror plane is square, in the mechanism's axes",
+        description="Direction perpendicular to the mirror plane, in the mechanism's axes",
         size=3,
         subtype="XYZ",
         update=twin_changed,
@@ -109,51 +109,53 @@ class KnuckleObject(bpy.types.PropertyGroup):
 
     role: EnumProperty(
         name="Role",
-        description="What the object is to its mechanism",
+        description="Role of the object in its mechanism",
         items=[(role, role.title(), "") for role in ROLES],
     )
-    source_name: StringProperty(name="Name", description="The name that files and motions use")
-    source_id: StringProperty(name="Id", description="The id in the file")
-    copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
+    source_name: StringProperty(name="Name", description="Name in model files and motion files")
+    source_id: StringProperty(name="ID", description="ID in the file")
+    copy_of: StringProperty(description="ID of the original, for a copy that has an ID of its own")
     without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
-    settled: StringProperty(description="Which armature this was when its model was last seen to as one that came")
-    twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
+    settled: StringProperty(description="Armature for which an added mechanism was last processed")
+    twin: StringProperty(name="Twin", description="ID of the part that mirrors this one", update=twin_changed)
     seen: FloatVectorProperty(
-        size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"
+        size=(4, 4), subtype="MATRIX", description="Local matrix that was last mirrored to its twin"
     )
-    seen_name: StringProperty(description="The name that went with it")
-    seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="The local matrix of the twin then")
-    seen_twin_name: StringProperty(description="The twin's name then")
-    seen_count: IntProperty(description="How often the two were made alike")
+    seen_name: StringProperty(description="Name that was last mirrored to its twin")
+    seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin at that time")
+    seen_twin_name: StringProperty(description="Name of the twin at that time")
+    seen_count: IntProperty(description="Number of times that the two were mirrored")
     model: PointerProperty(type=bpy.types.Object, override=OVERRIDABLE)
-    built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
-    built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
+    built_name: StringProperty(description="Name last written to the object, to detect that it was renamed")
+    built: FloatVectorProperty(size=16, description="Local matrix last written to the object, to detect an edit")
     fitted: FloatVectorProperty(
-        size=16, description="The local matrix of a joint that its bone was made for; all zero: that as built"
+        size=16, description="Local matrix of a joint for which its bone was created; all zero for 'built'"
     )
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)
-    corners: FloatVectorProperty(size=16, description="Numbers and places of four points of that mesh")
-    surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
-    com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
+    corners: FloatVectorProperty(size=16, description="Indices and positions of four vertices of that mesh")
+    surface: FloatVectorProperty(size=4, description="Measures of the file's mesh when it was read")
+    com: FloatVectorProperty(size=3, description="Center of mass, which is the object's origin, in the body's own axes")
     gravity: BoolProperty(description="Gravity pulls on the body", default=True)
     collidable: BoolProperty(description="The body collides with others", default=True)
     immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
-    scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
-    shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
+    scenery: BoolProperty(description="A floor or a wall: large and fixed. It is rendered, but the camera ignores it")
+    shape: IntProperty(description="Index of a collision shape among its body's shapes", default=-1)
     mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
-    has_tensor: BoolProperty(description="The file has moments of inertia for the body, which a solid can have")
-    tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
-    moment_of: StringProperty(description="The id of the document's body whose moments, mirrored, those are")
-    flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
-    weld: PointerProperty(description="What holds the flywheel to the body", type=bpy.types.Object)
-    is_flywheel: BoolProperty(description="It is one itself, of the body 'flywheel_of'")
+    has_tensor: BoolProperty(description="The file has physically possible moments of inertia for the body")
+    tensor: FloatVectorProperty(
+        description="Moments of inertia about the center of mass, in the body's axes, for mass 1", size=9
+    )
+    moment_of: StringProperty(description="ID of the document's body whose mirrored moments of inertia these are")
+    flywheel: PointerProperty(description="Inertia proxy of the body", type=bpy.types.Object)
+    weld: PointerProperty(description="Constraint that fixes the inertia proxy to the body", type=bpy.types.Object)
+    is_flywheel: BoolProperty(description="The object is the inertia proxy of the body 'flywheel_of'")
     flywheel_of: PointerProperty(type=bpy.types.Object)
-    flywheel_share: FloatProperty(description="Which share of the body's mass is in its flywheel")
-    keeps_source: BoolProperty(description="It had modifiers when physics was built, and people choose its source")
-    is_ground: BoolProperty(description="The ground that the scene's models stand on")
-    is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
+    flywheel_share: FloatProperty(description="Share of the body's mass that its inertia proxy has")
+    keeps_source: BoolProperty(description="It had modifiers when physics was added, and the user chooses its source")
+    is_ground: BoolProperty(description="Ground of the scene's mechanisms")
+    is_apart: BoolProperty(description="Its constraint is a collision filter of two bodies")
 
 
 class KnuckleMaterial(bpy.types.PropertyGroup):
@@ -166,18 +168,16 @@ class KnuckleMaterial(bpy.types.PropertyGroup):
 class KnuckleBone(bpy.types.PropertyGroup):
     """Joint that a bone moves, or root body that it carries."""
 
-    joint: StringProperty(name="Joint Id", description="The id of the joint that the bone moves")
-    step: IntProperty(description="Which bone of the joint's chain it is, 0 hangs on the carrier")
-    turn: FloatVectorProperty(
-        description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
-    )
-    built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
+    joint: StringProperty(name="Joint ID", description="ID of the joint that the bone moves")
+    step: IntProperty(description="Index of the bone in the joint's chain; 0 is attached to the carrier")
+    turn: FloatVectorProperty(description="Rotation from the bone's axes to the joint's, by rows", size=9)
+    built_name: StringProperty(description="Name last written to the bone, to detect that it was renamed")
     known_name: StringProperty(
-        description="The bone's name that motions, poses and drivers were last made to follow; none: that as built"
+        description="Bone name that motions, poses and drivers last used; empty for 'built_name'"
     )
-    root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
+    root: StringProperty(name="Root Body ID", description="ID of the root body that the bone carries")
     rest: FloatVectorProperty(
-        description="The rotation of the bone's rest as made, by rows: what tells that the armature's was applied",
+        description="Rest rotation of the bone when created, by rows, to detect an applied armature rotation",
         size=9,
     )
 
@@ -209,14 +209,14 @@ def input_property_name(control: str) -> str:
 class KnuckleAssembly(bpy.types.PropertyGroup):
     """Assembly: a group of parts that can be switched off."""
 
-    path: StringProperty(description="What names it from the top")
+    path: StringProperty(description="Path of its name, from the top")
     active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
 
 
 class KnuckleWorldBackup(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can restore them."""
 
-    world: StringProperty(description="Which scene's world it was: the scene has the same mark, another file's has not")
+    world: StringProperty(description="Mark of the scene whose world it was; another file's scene has another mark")
     made_world: BoolProperty()
     joined_world: BoolProperty(description="The world was the user's; its range and collections were changed")
     made_collection: BoolProperty()
@@ -224,12 +224,12 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     span: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
-    fitted_substeps: IntProperty(description="What Fit to Model set last")
+    fitted_substeps: IntProperty(description="Substeps that Fit to Mechanism set last")
     fitted_iterations: IntProperty()
-    fitted_rate: FloatProperty(description="The frames per second that it was fitted for")
-    substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
+    fitted_rate: FloatProperty(description="Frames per second for which Fit to Mechanism set them")
+    substeps: IntProperty(description="Substeps of the user's own world before the fit; 0 without one")
     iterations: IntProperty()
-    why: StringProperty(description="What this model wants of the world, and why")
+    why: StringProperty(description="Requirements of the mechanism on the world, with reasons")
 
 
 def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -242,18 +242,18 @@ def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Contex
 class KnuckleModel(bpy.types.PropertyGroup):
     """Settings of a mechanism, on the armature's data."""
 
-    version: IntProperty(description="How the model is kept; see VERSION", default=1)
-    uid: StringProperty(description="What tells the model from others of the same file")
-    format: StringProperty(name="Format", description="The format of the file that the model came from")
+    version: IntProperty(description="Version of the stored form; see DATA_VERSION", default=1)
+    uid: StringProperty(description="UID of the mechanism in the .blend")
+    format: StringProperty(name="Format", description="Format of the file that the mechanism came from")
     dialect: StringProperty()
-    path: StringProperty(name="File", description="The file that the model came from", subtype="FILE_PATH")
-    encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    path: StringProperty(name="File", description="File that the mechanism came from", subtype="FILE_PATH")
+    encoding: StringProperty(description="Encoding of the file's text", default="utf-8")
     fold: StringProperty(description="The character at which overlong lines of the document are folded")
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)
     controls: PointerProperty(type=KnuckleControls)
-    listens_to: StringProperty(description="The controls that the gait reads, separated by commas")
+    listens_to: StringProperty(description="Inputs that the gait reads, separated by commas")
     drive: EnumProperty(
         name="Drive",
         description="Source of the bodies' motion",
@@ -276,7 +276,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Control Law",
         description="Rule from a servo's error to its motor command",
         items=[
-            ("AUTO", "Automatic", "Juice's law for a gait, Track for keyframes"),
+            ("AUTO", "Automatic", "Juice for a gait, Track for keyframes"),
             ("JUICE", "Juice", "Velocity in proportion to the error times the servo's Gain, as in Juice"),
             ("TRACK", "Track", "As tight as the solver allows, with the velocity of the keyframes fed forward"),
             (
@@ -290,7 +290,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Gait Speed", description="Speed of the gait, 1 is the file's standard", default=1.0
     )
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
-    pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
+    pose_delay: FloatProperty(name="Pose Delay", description="Time before the engine starts (s)")
     sine_without_type: BoolProperty(description="Motors whose file states no motion type play a sine", default=True)
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(
@@ -301,7 +301,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         subtype="ACCELERATION",
         update=world_changed,
     )
-    upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
+    upright: FloatVectorProperty(description="Rotation (a quaternion) that put the mechanism upright at import", size=4)
     friction: FloatProperty(
         name="Friction",
         description="Friction of the bodies: Coulomb's coefficient, 0 for the default (Juice: largest contact force)",
@@ -349,43 +349,53 @@ class KnuckleModel(bpy.types.PropertyGroup):
         update=world_changed,
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
-    assemblies: CollectionProperty(type=KnuckleAssembly, description="Which groups of parts are on")
-    findings: CollectionProperty(type=KnuckleFinding, description="What Check Mechanism found")
+    assemblies: CollectionProperty(type=KnuckleAssembly, description="Assemblies, with their state")
+    findings: CollectionProperty(type=KnuckleFinding, description="Findings of Check Mechanism")
     finding_index: IntProperty()
-    checked: BoolProperty(description="Check Mechanism looked since")
+    checked: BoolProperty(description="Check Mechanism has run")
     found_twins: CollectionProperty(type=KnuckleTwinPair, description="Parts that Find Twins found")
-    differences: CollectionProperty(type=KnuckleTwinPair, description="What Check Symmetry found")
+    differences: CollectionProperty(type=KnuckleTwinPair, description="Differences that Check Symmetry found")
     difference_index: IntProperty()
-    symmetry_checked: BoolProperty(description="Check Symmetry looked since the file was opened")
+    symmetry_checked: BoolProperty(description="Check Symmetry has run since the file was opened")
     symmetric: BoolProperty(
-        name="Symmetrical Editing",
-        description="What is moved, turned, resized, renamed or set on one half is done to its twin as well",
+        name="Symmetric Editing",
+        description="Apply each edit of a part to its twin: transform, size, name and values",
         update=symmetry_changed,
     )
     mirror: PointerProperty(type=KnuckleMirrorPlane)
-    contact_friction: FloatProperty(description="What physics gave the bodies: another one was typed", default=-1.0)
+    contact_friction: FloatProperty(
+        description="Friction last written to the bodies, to detect that the user changed it", default=-1.0
+    )
     show_collision: BoolProperty(
         name="Collision Shapes",
-        description="Show, as wires, what bodies collide with where that is not what they look like",
+        description="Show collision shapes that differ from the visible ones, as wires",
         update=_on_show_collision,
     )
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
-    anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
-    let_go: StringProperty(description="The ids of parts of the document that were deleted on purpose, line by line")
-    restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
-    mirrored_restraints: StringProperty(description="Those that mirroring made or set, by their numbers, as JSON")
-    throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
-    lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
+    anchor: PointerProperty(type=bpy.types.Object, description="Object to which physics attaches joints at the world")
+    let_go: StringProperty(description="IDs of the document's parts that were deleted on purpose, one per line")
+    restraints: CollectionProperty(
+        type=KnuckleRestraint, description="Springs, dampers and friction elements besides the joints"
+    )
+    mirrored_restraints: StringProperty(
+        description="Indices of the restraints that mirroring created or changed, as JSON"
+    )
+    throws: CollectionProperty(type=KnuckleMotor, description="Motors that give the bodies their initial velocity")
+    lift: FloatProperty(
+        description="Height by which the mechanism is raised for the simulation, to stand on the ground"
+    )
     before: PointerProperty(type=KnuckleWorldBackup)
     key_bodies: BoolProperty(
         name="Bake All Bodies",
         description="Write keyframes for every body besides the servos, which then play exactly as simulated",
     )
-    body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
-    truth: PointerProperty(type=KnuckleAccuracy, description="How well the last run that was baked kept to the model")
+    body_keys: PointerProperty(
+        type=bpy.types.Object, description="Armature with a bone for the keyframes of every body"
+    )
+    truth: PointerProperty(type=KnuckleAccuracy, description="Simulation accuracy of the last baked simulation")
     servo_names: CollectionProperty(
-        name="Servo Names", description="What motions call servos of this model", type=KnuckleServoName
+        name="Servo Names", description="Names of the mechanism's servos in motion files", type=KnuckleServoName
     )
     servo_name_index: IntProperty()
 
@@ -426,7 +436,7 @@ def register() -> None:
     for owner, group in POINTERS:
         owner.knuckle = PointerProperty(type=group, override=OVERRIDABLE)
     bpy.types.Scene.knuckle_world = StringProperty(  # type: ignore[attr-defined]
-        description="What tells the scene's rigid-body world from another file's", options={"HIDDEN"}
+        description="Mark that distinguishes the scene's rigid-body world from another file's", options={"HIDDEN"}
     )
     bpy.types.Scene.knuckle_idle = BoolProperty(  # type: ignore[attr-defined]
         description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}

@@ -33,17 +33,17 @@ class KnuckleFinding(bpy.types.PropertyGroup):
     kind: StringProperty()
     parts: StringProperty()
     ids: StringProperty()
-    fix: StringProperty(description="What would mend it safely")
-    or_fix: StringProperty(description="Another way, where there are two")
+    fix: StringProperty(description="Code of its safe fix")
+    or_fix: StringProperty(description="Code of an alternative fix")
 
 
 class KnuckleTwinPair(bpy.types.PropertyGroup):
     """Two parts that may be twins, or twins that differ."""
 
     first: StringProperty(description="Name of the first part's object")
-    second: StringProperty(description="Name of the second's")
-    what: StringProperty(description="How they were found, or what differs and by how much")
-    use: BoolProperty(name="Link", description="Make these two twins", default=True)
+    second: StringProperty(description="Name of the second part's object")
+    what: StringProperty(description="Reason why they may be twins, or the difference and its amount")
+    use: BoolProperty(name="Link", description="Link this pair as twins", default=True)
 
 
 class KnuckleJointAccuracy(bpy.types.PropertyGroup):
@@ -65,13 +65,13 @@ class KnuckleJointAccuracy(bpy.types.PropertyGroup):
 class KnuckleAccuracy(bpy.types.PropertyGroup):
     """Simulation accuracy of one simulation, as ``core.run_metrics`` computes it. -1 means no value."""
 
-    run: StringProperty(description="Which run it was: drive and frames; empty where there was none")
+    run: StringProperty(description="Drive and frames of the simulation; empty if there was none")
     joints: CollectionProperty(type=KnuckleJointAccuracy)
     energy_gained: FloatProperty()
     depth: FloatProperty()
     deep: IntVectorProperty(size=2)
-    deep_names: StringProperty(description="Names of the bodies that were deepest in one another, by lines")
-    deep_at: FloatProperty(description="The frame of that")
+    deep_names: StringProperty(description="Names of the bodies with the largest penetration, one per line")
+    deep_at: FloatProperty(description="Frame of the largest penetration")
 
 
 CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointAccuracy, KnuckleAccuracy)

@@ -80,12 +80,12 @@ def find_overlaps(mechanism: Mechanism) -> Iterator[Finding]:
         return
     first, second = max(deepest, key=lambda key: deepest[key])
     one_body, other_body = mechanism.bodies[first], mechanism.bodies[second]
-    count = f"{len(deepest)} pairs of bodies" if len(deepest) > 1 else "A pair of bodies"
+    count = f"{len(deepest)} pairs of bodies" if len(deepest) > 1 else "1 pair of bodies"
     names = abbreviate_names((one_body.name, other_body.name))
     yield Finding(
         "bodies-overlap", "info",
-        f"{count} that no joint joins {'begin' if len(deepest) > 1 else 'begins'} in one another; the deepest are "
-        f"{names}, by {deepest[first, second]:.3g}", "body", (one_body.id, other_body.id),
+        f"Overlap in the initial pose: {count} without a joint, the deepest {names} "
+        f"({deepest[first, second]:.3g} m)", "body", (one_body.id, other_body.id),
     )  # fmt: skip
 
 
@@ -171,21 +171,19 @@ def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
         ]
         if holding and _is_constrained_elsewhere(obj):
             told = (
-                f"The constraints of {name!r} put it elsewhere than files have it "
-                f"({abbreviate_names(each.name for each in holding)}): Object > Apply > Visual Transform takes what is "
-                "seen"
+                f"Body {name!r}: constraints move it, files ignore them "
+                f"({abbreviate_names(each.name for each in holding)}). Choose Object > Apply > Visual Transform"
             )
             yield Finding("body-constrained", "warning", told, "body", own)
         seen = [each for each in obj.modifiers if each.show_viewport or each.show_render]
         if seen and not has_own_mesh(obj):
             told = (
-                f"What modifiers make of {name!r} is in no file ({abbreviate_names(each.name for each in seen)}): "
-                "apply them "
-                "and take the mesh as its shape"
+                f"Body {name!r}: files ignore its modifiers ({abbreviate_names(each.name for each in seen)}). "
+                "Apply them, then use the mesh as its shape"
             )
             yield Finding("mesh-modified", "warning", told, "body", own)
         if obj.instance_type != "NONE":
-            told = f"What {name!r} is instanced on is in no file: Object > Apply > Make Instances Real, then Make Body"
+            told = f"Body {name!r}: instances are not exported. Choose Object > Apply > Make Instances Real, then Make Body"
             yield Finding("body-instancer", "warning", told, "body", own)
 
 
@@ -219,14 +217,14 @@ _MAX_NAMES = 3
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Return all findings about a mechanism and its objects, errors first."""
     if settings(rig).collection is None:
-        told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
+        told = f"Mechanism {rig.name!r}: its collection was deleted. Rebuild it"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     if scene_with_collection(settings(rig).collection) is None:
-        told = f"The collection of {rig.name!r} is in no scene"
+        told = f"Mechanism {rig.name!r}: its collection is in no scene. Rebuild it"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     if is_armature_deleted(rig):
         name = record_of(rig).source_name
-        told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
+        told = f"Mechanism {name!r}: its armature was deleted, so it cannot be posed or exported. Rebuild it"
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     assign_ids(rig)
     return find_problems(rig, extract(rig))
@@ -274,12 +272,12 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints whose bodies were deleted by hand: they have no effect, and most files omit them."""
     for empty, gone in joints_without_bodies(rig):
         names = abbreviate_names(file_name(end) for end in gone)
-        told = f"Joint {file_name(empty)!r} lacks a body, and does nothing"
+        told = f"Joint {file_name(empty)!r}: a body is missing, so it has no effect. Delete it"
         if gone:
-            told = f"Joint {file_name(empty)!r} lacks a body: {names} was deleted"
+            told = f"Joint {file_name(empty)!r}: body {names} was deleted. Restore it, or delete the joint"
         yield Finding(
-            "joint-lost", "error", told, "joint", (record_of(empty).source_id,), "Delete the joint",
-            f"Take {names} back" if gone else "",
+            "joint-lost", "error", told, "joint", (record_of(empty).source_id,), "Delete joint",
+            f"Restore {names}" if gone else "",
         )  # fmt: skip
 
 
@@ -292,32 +290,32 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
             told = unmoved_message(rig, [known[part] for part in ids])
             yield Finding(
                 "bones-gone", "error", told, kind, ids,  # type: ignore[arg-type]
-                "Make the bones again", "Rebuild Missing Parts" if kind == "body" else "",
+                "Create the bones", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
-        told = f"The armature has bones of what is gone: {abbreviate_names(found.left, _MAX_NAMES)}"
-        yield Finding("bones-left", "warning", told, "model", fix="Take the bones away")
+        told = f"Armature: bones of deleted parts remain: {abbreviate_names(found.left, _MAX_NAMES)}. Delete them"
+        yield Finding("bones-left", "warning", told, "model", fix="Delete the bones")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
-        told = f"{file_name(obj)!r} does not hang on the bone that moves it"
+        told = f"{file_name(obj)!r}: not parented to its bone. Parent it again"
         yield Finding(
             "off-bone", "error", told, "body" if is_body else "joint", (record_of(obj).source_id,),
-            "Hang it there again",
+            "Parent to its bone",
         )  # fmt: skip
 
 
 def _detached_shape_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about collision shapes that are not parented to their bodies: exported, but not simulated."""
     for obj, body in detached_shapes(rig):
-        told = f"Collision shape {obj.name!r} does not hang on its body {file_name(body)!r}: physics does not have it"
-        yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
+        told = f"Collision shape {obj.name!r}: not parented to its body {file_name(body)!r}, so it does not collide"
+        yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Parent to its body")
 
 
 def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about parts in foreign collections: exported, but unknown to physics and posing."""
     for obj in parts_outside_collection(rig):
-        told = f"{obj.name!r} is in none of the model's collections: physics and posing do not know it"
-        yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Take it back")
+        told = f"{obj.name!r}: not in the mechanism's collections, so it cannot be posed or simulated. Move it back"
+        yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Move back")
 
 
 def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
@@ -326,19 +324,19 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     gone = {obj for found in edited.values() for obj in found}
     moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
     if applied:
-        yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Put the bones back")
+        yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
-        told = f"Moved, by hand or by an applied place, since their bones were made for them: {names}"
+        told = f"Joints moved away from their bones, by hand or by Apply: {names}. Update the armature"
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
     if edited:
         told = (
-            f"Edited by hand: bone {abbreviate_names(edited, _MAX_NAMES)}. Servos turn about where bones are now, and "
-            "files "
-            "get bodies as they stand, with the axes of before"
+            f"Bones edited by hand: {abbreviate_names(edited, _MAX_NAMES)}. Servos move about the bones as they are "
+            "now, "
+            "files keep the previous axes. Restore the bones"
         )
-        yield Finding("bones-edited", "warning", told, "model", fix="Put the bones back")
+        yield Finding("bones-edited", "warning", told, "model", fix="Restore the bones")
 
 
 def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
@@ -346,25 +344,30 @@ def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Fin
     for entry in report.entries:
         if entry.code == "mesh-edited":
             yield Finding(
-                "mesh-edited", "warning", entry.message, "body", (entry.where,), "Take the mesh as its shape",
-                "Take the mesh of its shape back",
+                "mesh-edited", "warning", entry.message, "body", (entry.where,), "Use the mesh as its shape",
+                "Restore the mesh of its shape",
             )  # fmt: skip
         elif entry.code == FRAME_KEPT_CODE:
             kind: FindingKind = "body" if entry.where else "model"
             on = (entry.where,) if entry.where else ()
-            yield Finding(FRAME_KEPT_CODE, "warning", entry.message, kind, on, "Make its empty anew")
+            yield Finding(FRAME_KEPT_CODE, "warning", entry.message, kind, on, "Create its empty")
         elif entry.code == "stranger" and entry.where in bpy.data.objects:
             is_shape = record_of(bpy.data.objects[entry.where]).role == "SHAPE"
-            fix = "Delete it" if is_shape else ""
+            fix = "Delete object" if is_shape else ""
             yield Finding("stranger", "info", entry.message, "object", (entry.where,), fix)
 
 
 def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     whole = np.array(rig.matrix_world.to_scale())
     if np.ptp(np.abs(whole)) > _SCALE_TOLERANCE * np.abs(whole).max() or (whole < 0.0).any():
-        yield Finding("model-scaled", "error", "The model as a whole is scaled unevenly or mirrored", "model")
+        yield Finding(
+            "model-scaled",
+            "error",
+            "Mechanism: scaled unevenly or mirrored as a whole. Clear the scale (Alt+S)",
+            "model",
+        )
     elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
-        told = f"The model as a whole is scaled by {whole[0]:.3g}: files keep its own size"
+        told = f"Mechanism: scaled by {whole[0]:.3g} as a whole, files keep its own size"
         yield Finding("model-scaled", "warning", told, "model")
     designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):
@@ -373,14 +376,14 @@ def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         unit = axes / np.where(scale > 0.0, scale, 1.0)
         name, own = file_name(obj), (record_of(obj).source_id,)
         if scale.min() <= 0.0:
-            yield Finding("body-flat", "error", f"Body {name!r} is scaled to nothing", "body", own)
+            yield Finding("body-flat", "error", f"Body {name!r}: the scale is 0. Enter a scale above 0", "body", own)
         elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEAR_TOLERANCE:
-            told = f"Body {name!r} is sheared, which no file can hold: apply the scale of what it hangs on"
+            told = f"Body {name!r}: sheared, which no file can store. Apply the scale of its parent"
             yield Finding("body-sheared", "error", told, "body", own)
         elif np.ptp(scale) > _SCALE_TOLERANCE * scale.max() and any(
             shape.type in _ROUND_SHAPES for shape in record_of(obj).shapes
         ):
-            told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
+            told = f"Body {name!r}: round and scaled unevenly, files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)
 
 
@@ -392,5 +395,5 @@ def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Findi
     for each in mesh_differences(rig, plane, edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)
-        told = f"{one!r} and {other!r} are twins and their meshes differ by {each.amount:.3g}"
+        told = f"Twins {one!r} and {other!r}: meshes differ by {each.amount:.3g} m"
         yield Finding("twin-meshes", "info", told, "body", pair)

@@ -186,7 +186,7 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
     """
     mend = (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
     if mend is None or not (finding.or_fix if other else finding.fix):
-        raise ValueError(f"Nobody but you can know how to mend this: {finding.message}")
+        raise ValueError(f"No automatic fix: {finding.message}")
     return mend(rig, finding)
 
 
@@ -200,7 +200,7 @@ def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
     for obj in _finding_objects(rig, finding):
         volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
         record_of(obj).mass = DEFAULT_DENSITY * volume if volume > 0.0 else 1.0
-        told.append(f"{file_name(obj)!r} weighs {record_of(obj).mass:.3g} now")
+        told.append(f"{file_name(obj)!r}: mass {record_of(obj).mass:.3g} kg")
     return ", ".join(told)
 
 
@@ -212,7 +212,7 @@ def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
                     low, high = dof.upper, dof.lower
                     dof.lower = low
                 dof.upper = high  # emits the signal for both
-    return "The stops were exchanged"
+    return "Stops swapped"
 
 
 def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
@@ -221,23 +221,23 @@ def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
             low = dof.lower if dof.use_lower else -np.inf
             high = dof.upper if dof.use_upper else np.inf
             dof.position = float(np.clip(dof.position, low, high))
-    return "It begins at its stop"
+    return "Initial value moved to the stop"
 
 
 def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
     restore_bones(rig)
-    return "The bones are where they were made"
+    return "Bones restored"
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
     delete_parts(rig, _finding_objects(rig, finding))
-    return "The joint was deleted"
+    return "Joint deleted"
 
 
 def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
     for obj in _finding_objects(rig, finding):
         unlink_twin(obj)
-    return "It is nobody's twin now"
+    return "Twin unlinked"
 
 
 def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
@@ -252,61 +252,63 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
         taken.add(name)
         record_of(obj).source_name, record_of(obj).built_name = name, obj.name
     update_armature(rig)
-    return f"{len(chosen) - 1} parts were numbered"
+    return f"{len(chosen) - 1} parts renamed"
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
     update_armature(rig)
-    return "The armature fits its parts"
+    return "Armature updated"
 
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
     bpy.context.view_layer.update()
     update_armature(rig)  # parents all parts to their bones, at the design poses of an export
-    return "It hangs on its bone again"
+    return "Parented to its bone"
 
 
 def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
     reattach_shapes(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
-    return "It hangs on its body again"
+    return "Parented to its body"
 
 
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     with rollback_on_error():
         done = rebuild(rig, bpy.context.scene).done
-    return f"Made anew or taken back: {'; '.join(done)}"
+    return f"Rebuilt or restored: {'; '.join(done)}"
 
 
 def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
-    return f"Made anew or taken back: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
+    return f"Rebuilt or restored: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
 
 
 def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
     relink_bodies(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
-    return "It is in the model's collection again"
+    return "Moved to the mechanism's collection"
 
 
 def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
     chosen = _finding_objects(rig, finding)
     names = relink_bodies(rig, [end for empty, gone in joints_without_bodies(rig) if empty in chosen for end in gone])
-    return f"{', '.join(map(repr, names))} is back"
+    return f"{', '.join(map(repr, names))} restored"
 
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
     with without_live_mirror(rig):  # a body's origin moves, and its twin must not
-        told = [f"{file_name(obj)!r} is a {adopt_mesh(rig, obj)[0]} now" for obj in _finding_objects(rig, finding)]
+        told = [
+            f"{file_name(obj)!r}: shape is now a {adopt_mesh(rig, obj)[0]}" for obj in _finding_objects(rig, finding)
+        ]
     return ", ".join(told)
 
 
 def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:
     for obj in _finding_objects(rig, finding):
         restore_shape_mesh(rig, obj)
-    return "It has the mesh of its shape again"
+    return "Mesh of the shape restored"
 
 
 def _delete_object(_rig: bpy.types.Object, finding: Finding) -> str:
     bpy.data.batch_remove([bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
-    return "It was deleted"
+    return "Object deleted"
 
 
 _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {

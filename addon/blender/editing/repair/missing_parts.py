@@ -252,19 +252,19 @@ def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) 
 
 def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[MissingPart]:
     if record_of(rig).role != "MODEL" or settings(rig).rig is None:
-        yield MissingPart("facts-gone", "What is known of the model as a whole was cleared")
+        yield MissingPart("facts-gone", "Mechanism: its settings were cleared. Rebuild it")
     top = settings(rig).collection
     if top is None:
-        yield MissingPart("collection-gone", "The collection of the model was deleted")
+        yield MissingPart("collection-gone", "Mechanism: its collection was deleted. Rebuild it")
         return
     if scene_with_collection(top) is None:
-        yield MissingPart("collection-gone", "The collection of the model is in no scene")
+        yield MissingPart("collection-gone", "Mechanism: its collection is in no scene. Rebuild it")
     if is_armature_deleted(rig):
-        yield MissingPart("armature-gone", "The armature was deleted")
+        yield MissingPart("armature-gone", "Mechanism: its armature was deleted. Rebuild it")
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
     gone = lost_body_names(bodies, joints)
     if gone:
-        yield MissingPart("body-gone", f"Deleted, and still held by joints: {gone}")
+        yield MissingPart("body-gone", f"Bodies deleted, but still connected by joints: {gone}. Rebuild them")
     boneless = unmoved_bodies(rig, bodies, joints)
     if boneless:
         yield MissingPart("unmoved", unmoved_message(rig, boneless))
@@ -273,12 +273,13 @@ def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[Missin
         folders &= {record_of(obj).role for obj in deleted_parts(rig)}
     if folders:
         names = abbreviate_names(sorted({ROLE_COLLECTIONS[role] for role in folders}))
-        yield MissingPart("folder-gone", f"Deleted, with what was in it: collection {names}")
+        yield MissingPart("folder-gone", f"Collection deleted with its parts: {names}. Rebuild it")
     if settings(rig).format and settings(rig).document is None:
         yield MissingPart(
             "text-gone",
-            "The text of its file was deleted: exports write a new one, without what only the text knew. Rebuild "
-            "Missing Parts looks for it",
+            "Document: the text of its file was deleted, exports write a new one without comments and unknown "
+            "elements. "
+            "Rebuild Missing Parts searches for it",
         )
     if has_lost_physics(rig, bodies):
         yield MissingPart("world-gone", _lost_physics_message(rig))
@@ -290,8 +291,8 @@ def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object])
     names = abbreviate_names([file_name(obj) for obj in bodies], _MAX_NAMES)
     lost = abbreviate_names(deleted_joint_names(rig, bodies), _MAX_NAMES)
     if lost:
-        return f"Deleted, and nothing else holds {names}: joint {lost}"
-    return f"The armature has no bone for {names}"
+        return f"Joint {lost}: deleted, so nothing connects {names}. Rebuild it"
+    return f"Armature: no bone for {names}. Create it"
 
 
 def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
@@ -364,8 +365,8 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
 def _lost_physics_message(rig: bpy.types.Object) -> str:
     scene = scene_to_simulate_in(rig)
     if scene is not None and is_from_other_file(scene, rig):
-        return "The physics of the model was built in another file, and is not in the world of this scene"
-    return "The rigid-body world was deleted, and the model's physics with it"
+        return "Physics: built in another file, not in this scene's rigid-body world. Rebuild it"
+    return "Rigid-body world: deleted, with the mechanism's physics. Rebuild it"
 
 
 def models_without_armature(scene: bpy.types.Scene) -> list[bpy.types.Object]:

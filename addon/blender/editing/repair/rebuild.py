@@ -81,7 +81,8 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     names |= {record_of(obj).source_id: file_name(obj) for obj in deleted_parts(rig)}
     told = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
     out.report.warn(
-        "left-away", f"Deleted, and left away since nothing needs it: {told}. Deleted Parts Too takes it back"
+        "left-away",
+        f"Deleted parts: not restored, nothing needs them: {told}. Enable Include Deleted Parts to restore them",
     )
 
 
@@ -105,7 +106,7 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
             return
     if free:
         told = abbreviate_names(sorted(action.name for action in free), _MAX_LEFT_NAMES)
-        out.report.warn("motion-unknown", f"Which motion it played cannot be told: choose one of {told}")
+        out.report.warn("motion-unknown", f"Motion: the played Action is unknown. Choose one of {told}")
 
 
 _MAX_NAMES = 4
@@ -125,7 +126,7 @@ def adopt_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None
     """
     lost = orphan_parts(scene, active)
     if not lost:
-        raise ValueError("Nothing is missing: every part in the scene has its mechanism")
+        raise ValueError("No part is missing")
     top = find_model_collection(lost[0], scene)
     name = top.name if top is not None else "Mechanism"
     data = next((data for data in bpy.data.armatures if not data.users and _belonged_to(data, top)), None)
@@ -321,7 +322,7 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
         try:
             return read_document(rig)
         except FormatError as error:
-            out.report.warn("document-damaged", f"The text of its file cannot be read any more: {error}")
+            out.report.warn("document-damaged", f"Document: no longer readable: {error}")
     elif not model.format and settings(rig).collection is not None and model.version > 1 and not _is_cleared(rig):
         return None  # it never had a document
     owned = _used_documents()
@@ -350,8 +351,8 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
             return read
     out.report.warn(
         "document-lost",
-        "The text of its file was found neither in the .blend nor where it was read from: exports write a new one, "
-        "without what only the text knew",
+        "Document: found neither in the .blend nor at its path. Exports write a new one, "
+        "without comments and unknown elements",
     )
     model.document = None
     return None

@@ -36,8 +36,8 @@ _ROUNDING_TOLERANCE = 2e-6
 def applied_pose_message() -> str:
     """Return the message about a pose that was applied as rest."""
     return (
-        "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
-        "rest of before"
+        "Rest pose: a pose was applied as rest pose. Files use it as design pose, but stops and initial values still "
+        "refer to the previous one. Restore the bones"
     )
 
 

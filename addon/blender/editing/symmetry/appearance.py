@@ -298,7 +298,7 @@ class MeshMirror:
         for (name, mate), modifiers in self.left_out.items():
             report.warn(
                 "modifier-not-mirrored",
-                f"Modifiers of {name!r} are not mirrored: {', '.join(modifiers)}. Set those of {mate!r} by hand",
+                f"Modifiers of {name!r}: not mirrored: {', '.join(modifiers)}. Set those of {mate!r} by hand",
                 where=mate,
             )
 

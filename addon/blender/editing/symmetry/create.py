@@ -66,7 +66,7 @@ def create_twins(
     chosen = [obj for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
     rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
-        raise ValueError("Select bodies or joints of the mechanism to make their twins")
+        raise ValueError("Selection: no body or joint of the mechanism. Select those that get a twin")
     assign_ids(rig)
     paired = twins_by_part(rig)
     alone = [obj for obj in chosen if obj not in paired]
@@ -75,7 +75,7 @@ def create_twins(
     joints |= {empty for empty in parts(rig, "JOINT") if record_of(empty).joint.child in bodies and empty not in paired}
     ordered = [empty for empty in parts(rig, "JOINT") if empty in joints]
     if not (bodies or joints):
-        raise ValueError("Everything that is selected has a twin already: Mirror to Twin makes them alike")
+        raise ValueError("Selection: all parts have a twin. Use Mirror to Twin to update them")
     between, report = plane or require_plane(rig), Report()
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
     looks = MeshMirror()
@@ -127,7 +127,7 @@ def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object],
         try:
             mirror_keys(rig, bones=bones, plane=plane, action=action)
         except ValueError as error:
-            report.warn("keys-not-mirrored", f"Keyframes of {action.name!r} are not mirrored: {error}")
+            report.warn("keys-not-mirrored", f"Keyframes of {action.name!r}: not mirrored: {error}")
     return report
 
 
@@ -231,9 +231,7 @@ def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -
 
 def _no_plane_report(rig: bpy.types.Object) -> Report:
     report = Report()
-    report.warn(
-        "no-mirror-plane", "The other side was not made: there is no mirror plane. Choose one: Twins > Mirror Plane"
-    )
+    report.warn("no-mirror-plane", "Twin: not created, there is no mirror plane. Choose one: Twins > Mirror Plane")
     return report
 
 

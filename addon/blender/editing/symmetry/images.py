@@ -378,7 +378,9 @@ def mirror_part_restraints(
     images, left_out = mirror_restraint_records(mechanism, plane, ids["BODY"], ids["JOINT"])
     for name in left_out:
         report.warn(
-            "restraint-not-mirrored", f"Restraint {name!r} has no mirror image on the twin of its joint", where=name
+            "restraint-not-mirrored",
+            f"Restraint {name!r}: not mirrored, the twin of its joint does not support it",
+            where=name,
         )
     if images:
         store_mirrored_restraints(rig, images)

@@ -74,7 +74,7 @@ def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
     """
     one, other = record_of(first), record_of(second)
     if first == second or one.role != other.role or one.model != other.model:
-        raise ValueError("Twins are two bodies, or two joints, of one mechanism")
+        raise ValueError("Selection: not two bodies or two joints of one mechanism. Select a pair")
     unlink_twins([obj for obj in (first, second) if record_of(obj).twin])
     one.twin, other.twin = other.source_id, one.source_id
     record_mirror_state(first, second)

@@ -65,7 +65,7 @@ def require_plane(rig: bpy.types.Object) -> Plane:
     """
     plane = ensure_plane(rig)
     if plane is None:
-        raise ValueError(f"Mechanism {rig.name!r} has no mirror plane yet. Choose one: Twins > Mirror Plane")
+        raise ValueError(f"Mechanism {rig.name!r}: no mirror plane. Choose one: Twins > Mirror Plane")
     return plane
 
 
@@ -177,7 +177,7 @@ def mirror_to_twins(
     pairs = twins_among(objects)
     rig = next((record_of(obj).model for obj in pairs), None)
     if rig is None:
-        raise ValueError("None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one")
+        raise ValueError("No selected part has a twin: use Find Twins or Create Twin")
     between = plane or require_plane(rig)
     if any(each.parent != rig for pair in pairs.items() for each in pair):
         report.extend(update_armature(rig))  # the local matrix of a misplaced part is in other axes

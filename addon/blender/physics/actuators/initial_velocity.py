@@ -138,14 +138,9 @@ class InitialVelocityImpulse:
         if most > _REPORT_THRESHOLD:
             report.warn(
                 "starts-inexact",
-                "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs "
-                "do not act as they should: they go too far or not far enough"
-                + (
-                    f", this one by {format_number(100.0 * _SPRING_OVERSHOOT * springs)} per cent"
-                    if springs == most
-                    else ""
-                )
-                + ". More frames per second make that less",
+                "Initial velocity: approximate, springs and dampers are too stiff for the frame rate"
+                + (f" (error {format_number(100.0 * _SPRING_OVERSHOOT * springs)} %)" if springs == most else "")
+                + ". Increase the frame rate",
                 where=where,
             )
         add_to_report(self.plant.rig, report, {"starts-inexact"})

@@ -160,11 +160,9 @@ class PointForceActuator:
             report = Report()
             report.warn(
                 _STIFF_CODE,
-                f"The restraint is too stiff for what it moves: that would swing {_STIFFNESS_LIMIT * over:.3g} rad in "
-                "a frame, "
-                f"and physics, which sets its force once a frame, can do {_STIFFNESS_LIMIT:.3g}. It pulls with "
-                f"{1.0 / stiff:.0%} "
-                f"of its force; with {over:.3g} times the frames per second it has all of it",
+                f"Restraint: too stiff for the frame rate ({_STIFFNESS_LIMIT * over:.3g} rad of its oscillation per "
+                f"frame, limit {_STIFFNESS_LIMIT:.3g}), simulated with {1.0 / stiff:.0%} of its force. "
+                f"Increase the frame rate {over:.3g} times",
                 where=name,
             )
             add_to_report(rig, report)

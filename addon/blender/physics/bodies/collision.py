@@ -116,14 +116,13 @@ def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorl
     if wanted and len(wanted) <= _MAX_PAIRS:
         report.info(
             "self-collision",
-            "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own "
-            "program. Self-Collision under Simulation > Settings switches that",
+            "Self-collision: off within a skeleton or system, as in the file's own program. "
+            "Change it with Self-Collision under Simulation > Settings",
         )
     if too_many or len(wanted) > _MAX_PAIRS:
         report.warn(
-            "self-collision",
-            f"Bodies of the model collide with each other under physics, which they do not in its own program: "
-            f"more than {_MAX_PAIRS} pairs are too many to keep apart",
+            "self-collision-limit",
+            f"Self-collision: on, unlike in the file's own program, more than {_MAX_PAIRS} pairs cannot be filtered",
         )
         wanted = {}
     there = {_filtered_bodies(empty): empty for empty in filter_constraints(rig, world)}

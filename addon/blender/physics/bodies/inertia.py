@@ -170,19 +170,17 @@ def report_light_bodies(bodies: Sequence[bpy.types.Object], report: Report) -> N
     if none:
         report.warn(
             "mass-none",
-            f"Physics has no bodies without a mass above 0: {_body_names(none)} would be some, and count as "
-            f"{MIN_MASS:g}. "
-            "Give them masses and use Add Rigid Bodies again",
+            f"Mass: not above 0 for {_body_names(none)}, {MIN_MASS:g} kg is simulated. "
+            "Enter a mass and use Add Rigid Bodies again",
             where=none[0].name,
         )
     light = [obj for obj in light if record_of(obj).mass > 0.0]
     if light:
         report.warn(
             "mass-too-small",
-            f"Blender's physics has no mass below {MIN_MASS:g}: {_body_names(light)} would be lighter, and count as "
-            "that. "
-            "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
-            "large factor: it then moves as it should",
+            f"Mass: below Blender's minimum of {MIN_MASS:g} kg for {_body_names(light)}, the minimum is simulated. "
+            "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the mechanism by the "
+            "same large factor",
             where=light[0].name,
         )
 
@@ -313,9 +311,8 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         last = max(left, key=lambda obj: left[obj])
         report.info(
             "inertia-matched",
-            f"Blender takes inertia from collision shapes: {len(turned)} of {len(told)} bodies carry a hidden flywheel "
-            "under physics that gives them the file's. "
-            f"What is left is {_percentage(left[last])} of the largest moment at most",
+            f"Moments of inertia: those of the file are simulated, with inertia proxies for {len(turned)} of "
+            f"{len(told)} bodies. The error is at most {_percentage(left[last])} of the largest moment",
             where=last.name,
         )
         told = [(obj, tensor) for obj, tensor in told if obj not in left]
@@ -331,10 +328,9 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     tell = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
     tell(
         "inertia-differs",
-        f"Blender takes inertia from collision shapes: {off.sum()} of {len(told)} bodies with moments in the file have "
-        f"others under physics. The worst is {record_of(obj).source_name or obj.name!r}, whose principal moments "
-        f"differ by up to {moments[worst]:.0%}; products of inertia, which are left out, are up to "
-        f"{products[off].max():.0%} of the moments",
+        f"Moments of inertia: {off.sum()} of {len(told)} bodies are simulated with those of their collision shapes. "
+        f"The largest error is {moments[worst]:.0%} ({record_of(obj).source_name or obj.name!r}); products of inertia, "
+        f"up to {products[off].max():.0%} of the moments, are ignored",
         where=obj.name,
     )
     return report

@@ -71,22 +71,22 @@ def distance_axis(kept: KnuckleRestraint) -> int:
 def _unsupported_reason(kept: KnuckleRestraint) -> str:
     """Return the reason why a restraint is not simulated; empty where it is."""
     if kept.kind not in _RESTRAINT_KINDS:
-        return f"it is a {kept.kind!r}, and neither spring nor damper nor friction"
+        return f"type {kept.kind!r} is not spring, damper or friction"
     if kept.joint is not None:
         joint = joint_record(kept.joint)
         if not connects_bodies(joint):
-            return "its joint is switched off"
+            return "its joint is inactive"
         if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:
-            return "its joint has not one coordinate; give it two places on bodies instead"
+            return "its joint does not have exactly one degree of freedom. Use two points on bodies instead"
         return ""
     if kept.distance.strip().lower() not in _AXES:
-        return f"its distance is along {kept.distance!r}, and not Tx, Ty or Tz"
+        return f"distance {kept.distance!r} is not Tx, Ty or Tz"
     if (kept.one is None and not kept.one_stays) or (kept.other is None and not kept.other_stays):
-        return "it acted on a body or joint that was deleted"
+        return "its body or joint was deleted"
     if not any(
         end is not None and record_of(end).active and not record_of(end).immobile for end in (kept.one, kept.other)
     ):
-        return "nothing that moves is at either end"
+        return "none of its ends is on a moving body"
     return ""
 
 
@@ -96,13 +96,12 @@ def report_restraints(rig: bpy.types.Object, report: Report) -> None:
     if taken:
         report.info(
             "restraint-sign",
-            f"Physics takes restraints as forces that restrain ({_restraint_names(taken)}): where their formula is "
-            "positive they "
-            "push the coordinate down, or their two places together; the format does not say which way",
+            f"Restraints: simulated as forces against the motion ({_restraint_names(taken)}). A positive value "
+            "decreases the joint value or the distance, the format does not define the sign",
             where=taken[0].name,
         )
     for kept, why in _unsupported_restraints(settings(rig).restraints):
-        report.warn("restraint-not-simulated", f"Physics leaves this restraint out: {why}", where=kept.name)
+        report.warn("restraint-not-simulated", f"Restraint: not simulated, {why}", where=kept.name)
 
 
 def _unsupported_restraints(restraints: Iterable[KnuckleRestraint]) -> Iterator[tuple[KnuckleRestraint, str]]:

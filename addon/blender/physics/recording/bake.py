@@ -99,7 +99,9 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
     if last < first:
-        raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
+        raise ValueError(
+            f"Frame range: physics begins at frame {first}, after the last frame {last}. Choose a later end"
+        )
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = steps_per_frame(scene, rig)
@@ -111,7 +113,9 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             for number in range((last - first) * steps + 1):
                 scene.frame_set(first + number)
                 if scene.rigidbody_world is None:
-                    raise SimulationError("The rigid-body world was removed during the run", remedy="Run it again.")
+                    raise SimulationError(
+                        "The rigid-body world was removed during the simulation", remedy="Simulate again."
+                    )
                 if number == 0:
                     plant = gather_joint_state(rig)
                     begun, others = bone_coordinates(plant), multi_dof_bone_coordinates(plant)
@@ -157,12 +161,11 @@ def _require_finite(plant: JointStateArrays, poses: Array, frame: int) -> None:
     lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
     if not len(lost):
         return
-    name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the model"
+    name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the mechanism"
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     raise SimulationError(
-        f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
-        remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
-        "(Fit to Mechanism)",
+        f"The simulation diverged at frame {frame}: {name}{more} has no finite position",
+        remedy="Look for overlapping bodies, very unequal masses, or too few substeps (Fit to Mechanism)",
     )
 
 

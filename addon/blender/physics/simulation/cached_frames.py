@@ -346,12 +346,11 @@ def note_missing_frame(scene: bpy.types.Scene) -> None:
 
 def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
     if scene.frame_current > last_frame(scene):
-        return (
-            f"Physics ends at frame {last_frame(scene)}: bring the scene's end beyond it and play from the first frame"
-        )
+        last = last_frame(scene)
+        return f"Physics: it ends at frame {last}. Set the scene's end after it, and play from the first frame"
     if run is None or not run.has_frames:
-        return "Bake first, or play from the first frame: physics has not run to this frame as things are now"
-    return f"Bake first, or play from the first frame: physics has run to frame {run.reach} only"
+        return "Physics: this frame is not simulated with the present settings. Bake, or play from the first frame"
+    return f"Physics: simulated up to frame {run.reach} only. Bake, or play from the first frame"
 
 
 def set_frame_note(scene: bpy.types.Scene, text: str) -> None:

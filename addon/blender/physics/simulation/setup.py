@@ -216,8 +216,7 @@ def _set_up_constraints(
     for empty in filter(is_unusable_constraint, held):
         report.warn(
             "constraint-lost",
-            "What this joint held to was deleted during a run: physics leaves it out until the file is saved and "
-            "opened again",
+            "Joint: a body was deleted during a simulation, so it is not simulated. Save the file and open it again",
             where=empty.name,
         )
     held = [empty for empty in held if not is_unusable_constraint(empty)]

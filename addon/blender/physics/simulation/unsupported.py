@@ -41,26 +41,25 @@ def report_unsupported(joints: Sequence[bpy.types.Object], report: Report) -> No
     _report_joints(
         [empty for empty, joint in every.items() if has_initial_velocity(joint)] if has_loops else [],
         "starts-at-rest",
-        "Joints of a model with loops that have a velocity in the file begin at rest under physics",
+        "Initial velocity: not simulated in mechanisms with closed loops, joints begin at rest",
         report,
     )
     _report_joints(
         [empty for empty, joint in held.items() if _has_unsupported_friction(joint)],
         "friction-not-simulated",
-        "Physics has no friction in balls",
+        "Friction of ball joints: not simulated",
         report,
     )
     _report_joints(
         [empty for empty, joint in held.items() if _has_shared_limits(joint)],
         "force-limits-inexact",
-        "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
-        "from where the run began, they were off by up to a third",
+        "Max force of joints with three rotations: approximate, up to a third off while several servos are loaded",
         report,
     )
     _report_joints(
         [empty for empty, joint in held.items() if _has_rotor_inertia(joint)],
         "armature-not-simulated",
-        "Physics has no inertia of the motors of joints (their armature)",
+        "Rotor inertia: not simulated",
         report,
     )
 
@@ -72,7 +71,7 @@ def report_weightless(mechanism: Mechanism) -> Report:
     if free and mechanism.world.gravity.any():
         report.warn(
             "weightless",
-            "Physics pulls all bodies down, also those that the file leaves out of gravity: "
+            "Gravity: acts on all bodies in physics, also on those without gravity in the file: "
             f"{abbreviate_names(body.name for body in free)}",
             where=free[0].name,
         )
@@ -82,7 +81,7 @@ def report_weightless(mechanism: Mechanism) -> Report:
 def _report_joints(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:
     """Report all joints with the same limitation in one warning."""
     if empties:
-        report.warn(code, f"{what} ({len(empties)} here)", where=empties[0].name)
+        report.warn(code, f"{what} (joints: {len(empties)})", where=empties[0].name)
 
 
 def _has_unsupported_friction(joint: KnuckleJoint) -> bool:
@@ -112,8 +111,8 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
         ratio, empty = max(off, key=lambda each: each[0])
         report.warn(
             "mass-ratio",
-            f"Joints between bodies of very different mass come apart under physics: {len(off)} here join masses of "
-            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {format_number(ratio)}",
+            f"Mass ratio: {len(off)} joints connect bodies of more than 1:{_MASS_RATIO}, the worst "
+            f"1:{format_number(ratio)}. This increases joint separation. Make the masses more similar",
             where=empty.name,
         )
 

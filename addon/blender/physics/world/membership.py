@@ -79,7 +79,7 @@ def simulated_elsewhere_message(scene: bpy.types.Scene, rig: bpy.types.Object) -
     home = simulating_scene(rig)
     if home is None or home == scene:
         return ""
-    return f"The physics of {rig.name!r} is in scene {home.name!r}: go there, or clear it there first"
+    return f"Physics of {rig.name!r}: it is in scene {home.name!r}. Switch to that scene, or remove it there first"
 
 
 def stopped_world_message(scene: bpy.types.Scene) -> str:
@@ -88,9 +88,9 @@ def stopped_world_message(scene: bpy.types.Scene) -> str:
     if world is None:
         return ""
     if not world.enabled and not scene.knuckle_idle:  # type: ignore[attr-defined]
-        return "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)"
+        return "Rigid-body world: disabled. Enable it (Scene properties, Rigid Body World)"
     if world.point_cache.is_baked:
-        return "The cache of the scene's rigid-body world is baked: delete that bake first (Rigid Body World, Cache)"
+        return "Rigid-body world: its cache is baked. Delete the bake first (Rigid Body World, Cache)"
     return ""
 
 

@@ -70,7 +70,7 @@ def ensure_world(
         scene.gravity = world_gravity(rig)
     else:
         if has_other_gravity(scene, rig):
-            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_difference(scene, rig)}")
+            report.warn("gravity-kept", f"Gravity of the scene: {_gravity_difference(scene, rig)}")
         if stopped := stopped_world_message(scene):
             report.warn("world-stopped", stopped)
     _fit_new_world(scene, rig, others, report)
@@ -90,8 +90,8 @@ def ensure_world(
     if scene.frame_start < cache.frame_start:
         report.warn(
             "negative-frames",
-            f"Blender's physics knows no frames below 0: the scene begins at {scene.frame_start}, physics at "
-            f"{cache.frame_start}",
+            f"Frame range: Blender's physics has no frames below 0, so it begins at {cache.frame_start}, the scene at "
+            f"{scene.frame_start}",
         )
     return world
 
@@ -141,9 +141,8 @@ def _require_editable(scene: bpy.types.Scene) -> None:
     for held in (world.collection, world.constraints) if world is not None else ():
         if held is not None and (held.library is not None or held.override_library is not None):
             raise ValueError(
-                f"The scene's rigid-body world has its objects in collection {held.name!r}, which is linked from "
-                "another file and takes no more: choose another there (Scene properties, Rigid Body World), or do "
-                "without physics"
+                f"Rigid-body world: its collection {held.name!r} is linked from another file, so nothing can be added. "
+                "Choose another (Scene properties, Rigid Body World)"
             )
 
 
@@ -161,7 +160,7 @@ def has_other_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 def _gravity_difference(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
-    return f"its gravity ({stays}) stays, the model wants ({wanted}); set it in Scene properties, Gravity"
+    return f"unchanged ({stays}), the mechanism has ({wanted}). Set it in Scene properties, Gravity"
 
 
 def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
@@ -172,7 +171,7 @@ def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             lines.remove(number)
     if has_other_gravity(scene, rig):
         report = Report()
-        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_difference(scene, rig)}")
+        report.warn("gravity-kept", f"Gravity of the scene: {_gravity_difference(scene, rig)}")
         add_to_report(rig, report)
 
 
@@ -187,14 +186,15 @@ def _fit_new_world(
         if not before.fitted_substeps or has_applied_settings(scene, before):
             fit = merge_solver_settings([own, *(required_solver_settings(other) for other in others)])
             apply_solver_settings(scene, fit, before)
-            report.info("world-fitted", f"The physics of the scene is fitted to the model. {fit.why}")
+            report.info("world-fitted", f"Rigid-body world: fitted to the mechanism. {fit.why}")
             return
     if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
         report.warn(
             "world-kept",
-            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame and "
-            f"{world.solver_iterations} iterations; joints hold better with {own.substeps(frame_rate(scene))} and "
-            f"{own.iterations} (Fit to Mechanism sets them). {own.why}",
+            f"Rigid-body world: {world.substeps_per_frame} substeps per frame and {world.solver_iterations} "
+            "iterations, "
+            f"{own.substeps(frame_rate(scene))} and {own.iterations} reduce joint separation. Press Fit to Mechanism. "
+            f"{own.why}",
         )
 
 

@@ -60,22 +60,21 @@ def distortion_message(rig: bpy.types.Object) -> str:
     long = np.maximum(np.linalg.norm(axes, axis=0), 1e-30)
     if np.abs((axes / long).T @ (axes / long) - np.eye(3)).max() > _EVENNESS_TOLERANCE:
         return (
-            "The model is sheared by what it is parented to: physics takes its bodies otherwise than they are drawn. "
-            "Scale the parent evenly, or clear the model's parent (Alt+P)"
+            "Mechanism: sheared by its parent, so physics differs from what is shown. "
+            "Scale the parent evenly, or clear the parent (Alt+P)"
         )
     if long.max() > (1.0 + _EVENNESS_TOLERANCE) * long.min():
         scale = ", ".join(f"{part:.3g}" for part in long)
         return (
-            f"The model is scaled unevenly ({scale} along its axes): bodies would be bent as they turn, and physics "
-            "takes them otherwise than they are drawn. Give it one scale in all directions (Alt+S clears it)"
+            f"Mechanism: scaled unevenly ({scale} along its axes), so physics differs from what is shown. "
+            "Clear the scale (Alt+S), or use one scale for all axes"
         )
     moved = _moved_bone(rig)
     if moved:
         return (
-            f"The armature's scale was applied, or its bones edited: bone {moved!r} is no longer where its body was "
-            "built, and what plays is not what physics does. Undo that and keep the scale on the armature as an object "
-            "(Apply Scale is not for models), or import the file again. Update Armature makes bones fit again, but "
-            "leaves the bodies where that moved them"
+            f"Armature: its scale was applied or bones were edited, bone {moved!r} is away from its body, so physics "
+            "differs from what is shown. Undo that, and scale the armature as an object instead, or import the file "
+            "again. Update Armature fits the bones, but does not move bodies back"
         )
     return ""
 

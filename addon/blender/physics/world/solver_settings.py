@@ -70,10 +70,10 @@ class SolverSettings:
 def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
     """Return the settings for a mechanism, from its smallest link, its masses and its stiffest spring."""
     least = SolverSettings(
-        STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
+        STEPS_PER_SECOND, ITERATIONS, "minimum, enough for this mechanism", "minimum, enough for this mechanism"
     )
     if settings(rig).cfm > SOFT_CFM:
-        soft = "the joints are as soft as the file has them, and walk at this"
+        soft = "minimum, enough for the softness of the file's joints"
         return SolverSettings(STEPS_PER_SECOND, ITERATIONS, soft, soft)
     empties = [empty for empty in parts(rig, "JOINT") if connects_bodies(joint_record(empty))]
     scale = model_scale(rig)
@@ -86,8 +86,8 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
     body = min(lengths, key=lambda obj: lengths[obj])
     gravity = math.hypot(*settings(rig).gravity)
     long = max(lengths[body], floor)
-    short = "" if long == lengths[body] else f", and counts as {long:.3g}, a part of the whole"
-    reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} long{short}, under gravity {gravity:.3g}"
+    short = "" if long == lengths[body] else f" (counted as {long:.3g} m, 5 % of the mechanism)"
+    reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} m long{short} at {gravity:.3g} m/s² gravity"
     wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
     steps, why = max(wishes, key=lambda wish: wish[0])
     iterations, why_iterations = _required_iterations(list(lengths), least)
@@ -95,7 +95,7 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
-        why += f"; {more:.3g} times as many for stops between unlike masses"
+        why += f"; times {more:.3g} for stops between unequal masses"
     return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations)
 
 
@@ -177,7 +177,7 @@ def _required_iterations(bodies: Sequence[bpy.types.Object], least: SolverSettin
         return least.iterations, least.why_iterations
     wanted = min(round(ITERATIONS * (ratio / _HARMLESS_MASS_RATIO) ** _ITERATION_EXPONENT), _MAX_ITERATIONS)
     names = f"{record_of(light).source_name!r} and {record_of(heavy).source_name!r}"
-    return wanted, f"the masses of {names} are as 1 to {ratio:.3g}"
+    return wanted, f"mass ratio of {names} is 1:{ratio:.3g}"
 
 
 def _spring_rates(

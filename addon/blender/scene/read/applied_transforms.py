@@ -75,9 +75,8 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     if told:
         report.warn(
             "transform-cleared",
-            f"{record_of(obj).role.capitalize()} {obj.name!r} is exactly at the origin or axes of what it hangs on, "
-            f"{' and '.join(told)} from where it was: Apply (Ctrl+A) and Clear move what has no mesh. The file has it "
-            "there; undo that if it is not meant",
+            f"{record_of(obj).role.capitalize()} {obj.name!r}: moved by {' and '.join(told)} to the origin or axes of "
+            "its parent, as Apply (Ctrl+A) and Clear do. Undo that if it is not intended",
             where=obj.name,
         )
 

@@ -54,7 +54,7 @@ class AttachmentReader:
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """Return the frames, or the lights, that objects stand for now; ``base`` are the document's."""
         for obj in [obj for obj in objects if not record_of(obj).source_id.isdigit()]:
-            self.report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
+            self.report.warn("stranger", f"{obj.name!r}: not exported, it is not a part of the mechanism")
         objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
         holders: dict[int, bpy.types.Object] = {}
         for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
@@ -179,7 +179,7 @@ class AttachmentReader:
             if user is None:
                 self._report_deleted(frame)
             else:
-                told = f"Frame {frame.name!r} was deleted, and stays in Shift files: {user!r} is at it"
+                told = f"Reference frame {frame.name!r}: deleted, but kept in Shift files because {user!r} uses it"
                 self.report.warn(FRAME_KEPT_CODE, told, where=frame.body or "")
 
     def _report_deleted(self, part: Frame | Light) -> None:

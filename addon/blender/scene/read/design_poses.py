@@ -197,7 +197,7 @@ class DesignPoses:
         """
         design = self._of(obj)
         if not all(-_MAX_COORDINATE < number < _MAX_COORDINATE for number in flatten_pose(design)):
-            raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
+            raise ValueError(f"{obj.name!r}: its transform is not finite. Enter location, rotation and scale again")
         applied = self.applied(obj, design)
         return design if applied is None else _snap_to_built(obj, design @ applied)
 

@@ -136,7 +136,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     >>> [body.name for body in rover.bodies][:2]
     ['Hull', 'Left Knuckle']
     >>> print(formats.save(rover, "out/rover.jm"))
-    info: objects in the document: 1 changed; all else is written as it was read
+    info: Document: objects 1 changed. All else is written as it was read
     """
     mechanism, designs, bodies = _read_mechanism(model)
     design_as_seen(designs, mechanism, bodies)
@@ -152,7 +152,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     """Read a mechanism as it is designed; return it, the design poses of its parts and the ids of its bodies."""
     rig, collection = require_rig(model), collection_of(model)
     if is_from_newer_release(rig):
-        raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
+        raise ValueError(f"{rig.name!r}: saved by a newer release of Knuckle. Update Knuckle")
     base = _document_mechanism(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # parts without objects stay
     mechanism.restraints = with_mirrored_restraints(rig, base.restraints)
@@ -222,13 +222,13 @@ def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collect
     """
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
-        told = f"{rig.name!r} is scaled as a whole; the file keeps its own size: Alt+S clears the scale"
+        told = f"{rig.name!r}: scaled as a whole, the file keeps its own size. Clear the scale (Alt+S)"
         report.warn("scaled-model", told)
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
-            report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out", where=obj.name)
+            report.warn("stranger", f"{obj.name!r}: not exported, it is not a part of the mechanism", where=obj.name)
         if record_of(obj).role == "MODEL" and obj != rig:
-            told = f"{obj.name!r} is another model in the collection of {rig.name!r}: it goes into a file of its own"
+            told = f"{obj.name!r}: another mechanism in the collection of {rig.name!r}, exported separately"
             report.info("copied-model", told, where=obj.name)
 
 
@@ -299,14 +299,14 @@ class _PartReader:
         if self.designs.applied(obj) is not None:
             self.report.info(
                 "transform-applied",
-                "Its transform was applied to its mesh (Ctrl+A): the file has both where they are seen. Physics takes "
-                "the origin for the center of mass: Update Armature puts it back",
+                "Transform: applied to the mesh (Ctrl+A), the file has both where they are shown. Physics uses "
+                "the origin as center of mass. Press Update Armature to restore it",
                 where=obj.name,
             )
         elif obj.type == "MESH" and self.designs.is_mesh_edited(obj):
             self.report.warn(
                 "mesh-edited",
-                f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
+                f"Mesh of {file_name(obj)!r}: edited by hand, files keep its previous shape",
                 where=own,
             )
         read_mass_edit(obj, body, self.derived, self.report)
@@ -369,7 +369,7 @@ class _PartReader:
 
     def _report_uneven_scale(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
         if any(is_uneven(shape, scale) for shape in body.shapes):
-            self.report.warn("uneven-scale", "A round shape stays round; its larger side is written", where=obj.name)
+            self.report.warn("uneven-scale", "Round shape: scaled unevenly, the larger side is written", where=obj.name)
 
     def _report_new_part(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""
@@ -493,7 +493,7 @@ class DocumentFacts:
         """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
         if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
-        report.info("deleted", f"Joint {joint.name!r} went with its body", where=joint.id)
+        report.info("deleted", f"Joint {joint.name!r} was deleted with its body", where=joint.id)
         return True
 
     @staticmethod
@@ -502,7 +502,7 @@ class DocumentFacts:
         kept = []
         for item in mechanism.restraints:
             if item.joint in joints or lost & {*(item.bodies or ())}:
-                report.info("deleted", f"Restraint {item.name!r} went with what it acts on", where=item.name)
+                report.info("deleted", f"Restraint {item.name!r} was deleted with its body or joint", where=item.name)
             else:
                 kept.append(item)
         mechanism.restraints = kept

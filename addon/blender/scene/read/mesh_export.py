@@ -52,7 +52,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
             shape = body.shapes[number]
             if format_ in _FORMATS_WITHOUT_MESHES:
                 body.shapes[number] = _bounding_box_shape(shape, points)
-                losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
+                losses.add("approximated-shape", "Mesh: written as its bounding box", body)
                 continue
             named = meshes.put(_file_name(body.name), format_obj(body.name, points, polygons).encode())
             extra = shape.extra | {IS_WRITTEN: True}
@@ -61,7 +61,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
             )
     losses.tell(report)
     if meshes.written:
-        report.info("meshes-written", f"{len(meshes.written)} meshes were written into {meshes.folder.name}")
+        report.info("meshes-written", f"Meshes written to {meshes.folder.name}: {len(meshes.written)}")
     return report
 
 

@@ -45,7 +45,7 @@ def read_collision_children(
         if holder is not None and (holder, number) not in out:
             out[holder, number] = obj, designs.on(obj, holder)
         elif obj.parent is not None or holder is not None:
-            told = f"{obj.name!r} is a copy, or another body's collision shape, and was left out"
+            told = f"{obj.name!r}: not exported, it is a copy or a collision shape of another body"
             report.warn("stranger", told, where=obj.name)
     return out
 
@@ -215,13 +215,14 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
     if shown is not None and is_mass_typed(obj) and body.mass == shortest_float(obj.rigid_body.mass):
         report.warn(
             "mass-typed",
-            f"It weighs {body.mass:.4g} now, as typed into Blender's Physics tab; there {shown:.4g} stood for "
-            f"{before:.4g}, since its flywheel has the rest. What is typed there is the whole",
+            f"Mass: now {body.mass:.4g} kg as entered in Blender's Physics tab, which showed {shown:.4g} of "
+            f"{before:.4g} "
+            "kg. Its inertia proxy has the rest",
             where=file_name(obj),
         )
     if body.mass != before and body.inertia is not None and before > 0.0:
         body.inertia = body.inertia * (body.mass / before)
-        report.info("inertia-scaled", "Its moments of inertia go with its mass", where=file_name(obj))
+        report.info("inertia-scaled", "Moments of inertia: scaled with the mass", where=file_name(obj))
     origin = record_of(obj).moment_of
     if origin in derived and is_same_value(record_of(obj).mass, derived[origin]):
         _derive_inertia(body)

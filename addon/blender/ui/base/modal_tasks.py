@@ -115,9 +115,7 @@ class ModalTask(ModelOperator):
             return cancel_with_error(self, error)
         except ReferenceError:  # deleted in another window or by a script
             self._leave()
-            return cancel_with_error(
-                self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
-            )
+            return cancel_with_error(self, f"{self.bl_label}: stopped, because its mechanism was deleted or undone")
         except BaseException:
             self._leave()
             raise

@@ -85,7 +85,7 @@ def no_model_message(context: bpy.types.Context) -> str:
         return orphans_message(context.scene, active)
     count = len(list(rigs_in(context.scene)))
     if count:
-        return f"Select any part of the mechanism that you mean: the scene holds {count}"
+        return f"The scene has {count} mechanisms: select a part of one"
     gone = next(iter(models_without_armature(context.scene)), None)
     if gone is not None:
         return deleted_armature_message(gone)
@@ -115,7 +115,7 @@ def _shows_model(obj: bpy.types.Object | None) -> bool:
 def instance_message(obj: bpy.types.Object) -> str:
     """Return the message for a collection instance of a mechanism."""
     return (
-        f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
+        f"{obj.name!r} is a collection instance, which cannot be edited: use File > Append, or "
         "File > Link with Instance Collections off"
     )
 
@@ -126,7 +126,7 @@ def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> 
     Args:
         model: The armature, the mechanism's collection or one of its parts.
     """
-    return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
+    return f"The armature of {model.name!r} was deleted: restore it with Rebuild Missing Parts"
 
 
 def newer_release_message(rig: bpy.types.Object) -> str:
@@ -151,8 +151,8 @@ def linked_copy_message(rig: bpy.types.Object) -> str:
     if original is None:
         return ""
     return (
-        f"{rig.name!r} is a linked copy (Alt+D): its switches would move {original.name!r}. Delete it and duplicate "
-        "the whole mechanism with Shift+D"
+        f"{rig.name!r} is a linked copy (Alt+D), which shares its settings with {original.name!r}. "
+        "Delete it and duplicate the whole mechanism with Shift+D"
     )
 
 
@@ -201,7 +201,7 @@ class AddModelOperator(bpy.types.Operator):
     """Base of the operators that add a mechanism. Not registered itself."""
 
     bl_idname = "knuckle.adds_model"
-    bl_label = "Adds Model"
+    bl_label = "Adds Mechanism"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -216,8 +216,8 @@ class TwinsOption:
     """Option of operators that, during symmetric editing, also change the twins of the selected parts."""
 
     twins: BoolProperty(
-        name="Twins Too",
-        description="While Symmetrical Editing is on: do the same to the twins of the selected parts",
+        name="Include Twins",
+        description="During symmetric editing, apply this to the twins of the selected parts too",
         default=True,
     )
 

@@ -50,7 +50,7 @@ def _store_findings(rig: bpy.types.Object, found: list[Finding]) -> None:
 
 def _findings_message(found: list[Finding]) -> str:
     if not found:
-        return "Nothing is wrong with the mechanism"
+        return "No problems found in the mechanism"
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
     progress_text = [count_with_noun(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
@@ -62,10 +62,7 @@ class KNUCKLE_OT_check_model(ModelOperator):
 
     bl_idname = "knuckle.check_model"
     bl_label = "Check Mechanism"
-    bl_description = (
-        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales, meshes "
-        "edited by hand, and what was deleted or hung elsewhere"
-    )
+    bl_description = "List problems of masses, stops, names, twins, loops and scales, and edited or missing parts"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -81,12 +78,14 @@ class KNUCKLE_OT_fix_finding(ModelOperator):
 
     bl_idname = "knuckle.fix_finding"
     bl_label = "Fix"
-    bl_description = "Mend what the check found, where that is safe"
+    bl_description = "Fix a finding of the check"
     bl_options = {"REGISTER", "UNDO"}
 
-    index: IntProperty(name="Row", description="Which row of the list; the one that is active if below 0", default=-1)
+    index: IntProperty(
+        name="Row", description="Index of the finding in the list; the active finding if negative", default=-1
+    )
 
-    other: BoolProperty(name="Other Way", description="Mend it in the second of two ways", default=False)
+    other: BoolProperty(name="Alternative Fix", description="Apply the second of two fixes", default=False)
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
@@ -153,7 +152,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
         layout.operator("knuckle.check_model", icon="CHECKMARK")
         if not len(model.findings):
             if model.checked:
-                layout.label(text="Nothing is wrong", icon="CHECKMARK")
+                layout.label(text="No problems found", icon="CHECKMARK")
             return
         draw_counts(context, layout, model.findings)
         layout.template_list("KNUCKLE_UL_findings", "", model, "findings", rig.data, "knuckle_finding", rows=4)
@@ -187,16 +186,12 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 
     bl_idname = "knuckle.rebuild"
     bl_label = "Rebuild Missing Parts"
-    bl_description = (
-        "Make anew what was deleted of the mechanism by hand: its armature and bones, joints, bodies, collections, "
-        "text and physics. What remains keeps its keys, poses and edits, and what Delete Parts took away stays away"
-    )
+    bl_description = "Rebuild parts deleted by hand; parts that Delete Parts removed stay deleted"
     bl_options = {"REGISTER", "UNDO"}
 
     everything: BoolProperty(
-        name="Deleted Parts Too",
-        description="Also take back what was deleted with all that held it, which is how a mechanism is made smaller: "
-        "bodies with their joints, frames. What Delete Parts took away stays away",
+        name="Include Deleted Parts",
+        description="Also restore bodies that were deleted with all their joints, and reference frames",
         options={"SKIP_SAVE"},
     )
 
@@ -228,7 +223,7 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
             return cancel_with_error(self, error)
         done = "; ".join(out.done)
         if done:
-            report_result(self, f"Made anew or taken back: {done}", out.report)
+            report_result(self, f"Rebuilt or restored: {done}", out.report)
         else:
             report_result(self, "Nothing is missing", out.report)
         return {"FINISHED"}
@@ -251,7 +246,7 @@ def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: 
     for line in lacks:
         draw_paragraph(context, box, line, "ERROR")
     if gone:
-        draw_paragraph(context, box, "Its armature is gone from the file", "ERROR")
+        draw_paragraph(context, box, "The armature of the mechanism was deleted", "ERROR")
     box.operator("knuckle.rebuild", icon="FILE_REFRESH")
 
 
@@ -268,7 +263,7 @@ def register() -> None:
     """Register ``Armature.knuckle_finding``, the active row of the list."""
     bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
         name="Finding",
-        description="What is shown; click one to select its parts",
+        description="Active finding; click a row to select its parts",
         get=_get_row,
         set=_set_row,
         options={"SKIP_SAVE"},

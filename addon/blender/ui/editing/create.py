@@ -28,30 +28,30 @@ from ..base.operators import (
 )
 
 TYPE_ITEMS = [
-    ("revolute", "Revolute", "A hinge: it turns about Z"),
-    ("prismatic", "Prismatic", "A slider: it goes along Z"),
-    ("cylindrical", "Cylindrical", "It slides along Z and turns about it"),
-    ("screw", "Screw", "It turns about Z, and slides along it as it turns"),
-    ("universal", "Universal", "Two turns at right angles"),
-    ("euler", "Euler", "Three turns, one after the other"),
-    ("ball", "Ball", "It turns every way"),
-    ("planar", "Planar", "It slides in a plane, and turns in it"),
-    ("translational", "Translational", "It slides every way"),
-    ("weld", "Weld", "It holds its bodies together"),
-    ("free", "Free", "It holds nothing"),
+    ("revolute", "Revolute", "Hinge: rotation about Z"),
+    ("prismatic", "Prismatic", "Slider: translation along Z"),
+    ("cylindrical", "Cylindrical", "Translation along Z and rotation about Z"),
+    ("screw", "Screw", "Rotation about Z, coupled to a translation along Z"),
+    ("universal", "Universal", "Two rotations about perpendicular axes"),
+    ("euler", "Euler", "Three rotations, one after the other"),
+    ("ball", "Ball", "All three rotations"),
+    ("planar", "Planar", "Two translations in a plane and the rotation in it"),
+    ("translational", "Translational", "All three translations"),
+    ("weld", "Weld", "No degree of freedom"),
+    ("free", "Free", "All six degrees of freedom"),
 ]
 
 WHERE_ITEMS = [
-    ("CURSOR", "3D Cursor", "At the cursor, about its Z"),
-    ("FACE", "Active Face", "In the middle of the face that is active on either body, about its normal"),
-    ("RING", "Selected Ring", "In the middle of the points that are selected on either body, about their axis"),
-    ("NEAREST", "Nearest Points", "Where the two bodies are nearest"),
-    ("CHILD", "Child's Origin", "Where the child's centre of mass is, about its Z"),
+    ("CURSOR", "3D Cursor", "At the 3D cursor, about its Z axis"),
+    ("FACE", "Active Face", "At the center of the active face of either body, about its normal"),
+    ("RING", "Selected Ring", "At the center of the selected vertices of either body, about their axis"),
+    ("NEAREST", "Nearest Points", "Between the nearest points of the two bodies"),
+    ("CHILD", "Child Origin", "At the child's center of mass, about its Z axis"),
 ]
 JOINT_AXIS_ITEMS = [
-    ("X", "X", "The X axis of the place"),
-    ("Y", "Y", "The Y axis of the place"),
-    ("Z", "Z", "The Z axis of the place"),
+    ("X", "X", "X axis of the placement"),
+    ("Y", "Y", "Y axis of the placement"),
+    ("Z", "Z", "Z axis of the placement"),
 ]
 AXIS_ROTATIONS = {
     "Z": Matrix(),
@@ -65,11 +65,11 @@ class KNUCKLE_OT_new_model(AddModelOperator):
 
     bl_idname = "knuckle.new_model"
     bl_label = "Empty Mechanism"
-    bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
+    bl_description = "Add a mechanism without bodies, to fill with Make Body"
     bl_options = {"REGISTER", "UNDO"}
 
-    name: StringProperty(name="Name", description="Of the new mechanism", default="Mechanism")
-    ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
+    name: StringProperty(name="Name", description="Name of the new mechanism", default="Mechanism")
+    ground: BoolProperty(name="Ground", description="Ground at height 0 in a simulation", default=True)
 
     def execute(self, context: bpy.types.Context) -> Result:
         """Add an empty mechanism and make it active."""
@@ -100,18 +100,17 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
 
     bl_idname = "knuckle.make_body"
     bl_label = "Make Body"
-    bl_description = (
-        "Make the selected meshes bodies of the mechanism, where they stand. Boxes, cylinders, balls and their like "
-        "are recognised. While Symmetrical Editing is on, those on one side get twins on the other"
-    )
+    bl_description = "Make the selected meshes bodies of the mechanism, with twins during symmetric editing"
     bl_options = {"REGISTER", "UNDO"}
 
-    use_density: BoolProperty(name="From Density", description="Weigh each by its volume", default=True)
-    density: FloatProperty(
-        name="Density", description="Mass per volume (water: 1000)", default=DEFAULT_DENSITY, min=1e-6
+    use_density: BoolProperty(
+        name="Use Density", description="Compute the mass of each body from its volume and the density", default=True
     )
-    mass: FloatProperty(name="Mass", description="Mass of each", default=1.0, min=1e-6)
-    as_mesh: BoolProperty(name="Keep as Mesh", description="Recognise no primitives", default=False)
+    density: FloatProperty(
+        name="Density", description="Mass per volume (kg/m³), 1000 for water", default=DEFAULT_DENSITY, min=1e-6
+    )
+    mass: FloatProperty(name="Mass", description="Mass of each body (kg)", default=1.0, min=1e-6)
+    as_mesh: BoolProperty(name="Keep as Mesh", description="Keep boxes, cylinders and balls as meshes", default=False)
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
@@ -174,23 +173,25 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
 
     bl_idname = "knuckle.add_joint"
     bl_label = "Add Joint"
-    bl_description = (
-        "Join the selected body to the active one, its parent; one body alone is joined to the world. While "
-        "Symmetrical Editing is on, their twins are joined as well"
-    )
+    bl_description = "Connect the selected body to the active one, its parent, or a single body to the world"
     bl_options = {"REGISTER", "UNDO"}
 
     type: EnumProperty(
-        name="Type", description="How the joint lets its bodies move", items=TYPE_ITEMS, default="revolute"
+        name="Type",
+        description="Type of the joint, which sets its degrees of freedom",
+        items=TYPE_ITEMS,
+        default="revolute",
     )
-    where: EnumProperty(name="At", description="Where the joint is put", items=WHERE_ITEMS, default="CURSOR")
+    where: EnumProperty(
+        name="Placement", description="Position and axis of the new joint", items=WHERE_ITEMS, default="CURSOR"
+    )
     axis: EnumProperty(
         name="Axis",
-        description="Which axis of the place is the joint's",
+        description="Axis of the placement that becomes the joint's axis",
         items=JOINT_AXIS_ITEMS,
         default="Z",
     )
-    name: StringProperty(name="Name", description="That of its bodies if empty")
+    name: StringProperty(name="Name", description="Name of the joint; from its bodies if empty")
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:

@@ -20,24 +20,20 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
 
     bl_idname = "knuckle.duplicate_limb"
     bl_label = "Duplicate Limb"
-    bl_description = (
-        "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The "
-        "copies are nobody's twins; but while Symmetrical Editing is on the other side is duplicated as well, and the "
-        "copies are each other's"
-    )
+    bl_description = "Duplicate the selected bodies with their joints, on both sides during symmetric editing"
     bl_options = {"REGISTER", "UNDO"}
 
-    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=True)
+    whole: BoolProperty(name="Whole Limb", description="Include the bodies and joints on their far side", default=True)
     place: EnumProperty(
-        name="Place",
-        description="Where the copy goes",
+        name="Placement",
+        description="Position of the copy",
         items=[
-            ("BESIDE", "Beside", "Along the model's Y axis, so far that the two do not overlap"),
-            ("OFFSET", "Offset", "As far off as you say"),
+            ("BESIDE", "Beside", "Along the mechanism's Y axis, so far that the two do not overlap"),
+            ("OFFSET", "Offset", "At the offset given below"),
         ],
     )
     offset: FloatVectorProperty(
-        name="Offset", description="How far off, in the model's axes", size=3, subtype="TRANSLATION"
+        name="Offset", description="Offset of the copy, in the mechanism's axes", size=3, subtype="TRANSLATION"
     )
 
     @classmethod
@@ -77,21 +73,18 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
     """Operator: split the selected bodies off as a mechanism of their own."""
 
     bl_idname = "knuckle.split_model"
-    bl_label = "Split"
-    bl_description = (
-        "Make the selected bodies, and the joints between them, a mechanism of their own. While Symmetrical Editing is "
-        "on, their twins go with them"
-    )
+    bl_label = "Split Mechanism"
+    bl_description = "Make the selected bodies and the joints between them a separate mechanism"
     bl_options = {"REGISTER", "UNDO"}
 
-    name: StringProperty(name="Name", description="Of the new mechanism; that of a body if empty")
-    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=False)
+    name: StringProperty(name="Name", description="Name of the new mechanism; from a body if empty")
+    whole: BoolProperty(name="Whole Limb", description="Include the bodies and joints on their far side", default=False)
     across: EnumProperty(
-        name="Joints Across",
-        description="What becomes of the joints between the selected bodies and the others",
+        name="Connecting Joints",
+        description="Treatment of joints between the selected bodies and the others",
         items=[
-            ("DROP", "Delete", "They are deleted"),
-            ("WORLD", "To the World", "They hold the new mechanism to the world, where it is"),
+            ("DROP", "Delete", "Delete these joints"),
+            ("WORLD", "To the World", "Attach the new mechanism to the world by these joints"),
         ],
     )
 
@@ -119,7 +112,7 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
         if across:
             names = ", ".join(map(repr, across))
             held = self.across == "WORLD"
-            told = f"{told}; held to the world by {names}" if held else f"{told}; deleted: {names}"
+            told = f"{told}; attached to the world by {names}" if held else f"{told}; deleted: {names}"
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -133,11 +126,8 @@ class KNUCKLE_OT_merge_models(ModelOperator):
     """Operator: merge the selected mechanisms into the active one."""
 
     bl_idname = "knuckle.merge_models"
-    bl_label = "Merge"
-    bl_description = (
-        "Make the selected mechanisms one: the active one takes the others in, where they stand. Names that are taken "
-        "get a number"
-    )
+    bl_label = "Merge Mechanisms"
+    bl_description = "Merge the selected mechanisms into the active one. Names in use get a number"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -150,7 +140,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
             return (
                 "One of them is linked from another file: make it local first (Object > Relations > Make Local > All)"
             )
-        return "" if others else "Select parts of two mechanisms: the active one takes the other in"
+        return "" if others else "Select parts of two mechanisms: the other is merged into the active one"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Merge the selected mechanisms into the active one, and select it."""
@@ -159,7 +149,8 @@ class KNUCKLE_OT_merge_models(ModelOperator):
             renamed, report = merge_models(rig, others)
         select_only(context, [rig])
         told = (
-            f"{record_of(rig).source_name!r} took in {count_with_noun(len(others), 'mechanism')}: {model_summary(rig)}"
+            f"{record_of(rig).source_name!r} merged with {count_with_noun(len(others), 'mechanism')}: "
+            f"{model_summary(rig)}"
         )
         report_result(self, told + (f"; {count_with_noun(renamed, 'name')} numbered" if renamed else ""), report)
         return {"FINISHED"}
@@ -170,13 +161,10 @@ class KNUCKLE_OT_switch_assembly(ModelOperator):
 
     bl_idname = "knuckle.switch_assembly"
     bl_label = "Switch Assembly"
-    bl_description = (
-        "Switch a group of parts on or off, as the flag in its file does: what is off is kept, and neither poses nor "
-        "simulates"
-    )
+    bl_description = "Switch a group of parts on or off. Parts that are off are kept, but not posed or simulated"
     bl_options = {"REGISTER", "UNDO"}
 
-    path: StringProperty(name="Assembly", description="Its name, after those of the assemblies around it")
+    path: StringProperty(name="Assembly", description="Path of the assembly: the names of its parents and its own")
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:

@@ -26,7 +26,7 @@ from .create import AXIS_ROTATIONS, JOINT_AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 #: Placements that give the joint a new axis.
 _WITH_AXIS = {"FACE", "RING"}
 MOVED_AXIS_ITEMS = [
-    ("AUTO", "Automatic", "The joint keeps its own axis, but at a face or a ring: there it is square to that"),
+    ("AUTO", "Automatic", "Keep the joint's axis; at a face or a ring, use its normal"),
     *JOINT_AXIS_ITEMS,
 ]
 #: Rotation of a moved joint (degrees) up to which nothing is reported.
@@ -65,11 +65,14 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
 
     bl_idname = "knuckle.set_joint_type"
     bl_label = "Set Joint Type"
-    bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
+    bl_description = "Change the type of the joint. Degrees of freedom that stay keep stops, motors and springs"
     bl_options = {"REGISTER", "UNDO"}
 
     type: EnumProperty(
-        name="Type", description="How the joint lets its bodies move", items=TYPE_ITEMS, default="revolute"
+        name="Type",
+        description="Type of the joint, which sets its degrees of freedom",
+        items=TYPE_ITEMS,
+        default="revolute",
     )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
@@ -87,7 +90,7 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
 
     bl_idname = "knuckle.swap_joint"
     bl_label = "Swap Parent and Child"
-    bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
+    bl_description = "Exchange parent and child: the body that stayed moves, and the other one stays"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
@@ -107,16 +110,13 @@ class KNUCKLE_OT_move_joint(_JointOperator):
 
     bl_idname = "knuckle.move_joint"
     bl_label = "Move Joint"
-    bl_description = (
-        "Put the joint elsewhere and leave its bodies where they are. At the cursor, between bodies and at the child "
-        "it keeps its axis; a face or a ring gives it a new one"
-    )
+    bl_description = "Move the joint without its bodies. A face or a ring also sets its axis"
     bl_options = {"REGISTER", "UNDO"}
 
-    where: EnumProperty(name="To", description="Where the joint goes", items=WHERE_ITEMS, default="CURSOR")
+    where: EnumProperty(name="Placement", description="New position of the joint", items=WHERE_ITEMS, default="CURSOR")
     axis: EnumProperty(
         name="Axis",
-        description="Which axis of the place is the joint's",
+        description="Axis of the placement that becomes the joint's axis",
         items=MOVED_AXIS_ITEMS,
         default="AUTO",
     )
@@ -135,7 +135,7 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         told = f"{empty.name!r} moved"
         if mate is not None:
             told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
-        report_result(self, told + (f"; it turned by {angle:.3g} degrees" if angle > _TURN_TOLERANCE else ""), report)
+        report_result(self, told + (f"; rotated by {angle:.3g}°" if angle > _TURN_TOLERANCE else ""), report)
         return {"FINISHED"}
 
 
@@ -144,10 +144,7 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
 
     bl_idname = "knuckle.delete_parts"
     bl_label = "Delete Parts"
-    bl_description = (
-        "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid. While "
-        "Symmetrical Editing is on, their twins go with them"
-    )
+    bl_description = "Delete the selected bodies and joints, and joints that lose a body"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -167,7 +164,7 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
         told = f"{gone[0]} and {gone[1]} deleted"
         if len(every) > len(chosen):
             twins = count_with_noun(len(every) - len(chosen), "twin")
-            told = f"{gone[0]} and {gone[1]} deleted, {twins} among them: the halves are edited together"
+            told = f"{gone[0]} and {gone[1]} deleted, including {twins} by symmetric editing"
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -177,7 +174,7 @@ class KNUCKLE_OT_refit(ModelOperator):
 
     bl_idname = "knuckle.refit"
     bl_label = "Update Armature"
-    bl_description = "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand"
+    bl_description = "Fit the bones to the bodies and joints after joints were moved by hand"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -193,7 +190,7 @@ class KNUCKLE_OT_refit(ModelOperator):
             )
         if applied:
             report.warn("rest-applied", applied_pose_message())
-        report_result(self, "The armature fits its joints", report)
+        report_result(self, "Armature updated", report)
         return {"FINISHED"}
 
 
@@ -225,9 +222,9 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         column = layout.column(align=True)
         column.operator("knuckle.duplicate_limb", icon="DUPLICATE")
         column.operator("knuckle.delete_parts", icon="X")
-        row = layout.row(align=True)
-        row.operator("knuckle.split_model", icon="UNLINKED")
-        row.operator("knuckle.merge_models", icon="LINKED")
+        column = layout.column(align=True)
+        column.operator("knuckle.split_model", icon="UNLINKED")
+        column.operator("knuckle.merge_models", icon="LINKED")
 
 
 CLASSES = (

@@ -41,7 +41,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     bl_idname = "export_scene.mechanism"
     bl_label = "Export Mechanism"
-    bl_description = "Write the model as a file again: what was not edited keeps the very text that it was read from"
+    bl_description = "Write the mechanism to a model file. Unedited parts keep the text of the source file"
     bl_options = {"PRESET"}
 
     filename_ext = _EXTENSIONS[0]
@@ -50,30 +50,28 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     filter_glob: StringProperty(default=extension_glob(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format",
-        description="The kind of file to write",
+        description="Format of the file",
         items=[(row.id, row.label, f"Write a {row.label} file") for row in formats.FORMATS.values()],
     )
     upright: BoolProperty(
         name="Upright",
-        description="Write the model turned so that its gravity is along -Z, as Juice needs it, instead of in the axes "
-        "of the file that it came from",
+        description="Rotate the mechanism so that its gravity is along -Z, as Juice needs it",
     )
     meshes: EnumProperty(
         name="Meshes",
-        description="What becomes of the mesh files that the model names when it is written into another folder",
+        description="Treatment of mesh files when exporting to another folder",
         items=[
             (
                 "COPY",
-                "Copy Beside",
-                "They are copied into the folder of the new file, with their materials and pictures, so that it loads "
-                "there on its own. No other file is overwritten",
+                "Copy",
+                "Copy mesh files, materials and images to the new folder, without overwriting other files",
             ),
-            ("REFER", "Refer", "The new file names them as the old one does, and they stay where they are"),
+            ("REFER", "Reference", "Refer to the mesh files in their present folder"),
         ],
     )
     collection: StringProperty(
         name="Collection",
-        description="The collection whose model is written; empty for the active model",
+        description="Collection of the mechanism to write; the active mechanism if empty",
         options={"HIDDEN", "SKIP_SAVE"},
     )
 

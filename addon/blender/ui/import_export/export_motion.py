@@ -49,7 +49,7 @@ EXPORT_CODES = (
 _AS_IMPORTED = (
     "AS_READ",
     "As Imported",
-    "As in the file that the Action came from; else in radians and the model's unit",
+    "Unit of the file that the Action came from; else radians and the mechanism's unit",
 )
 #: Time grid (s) of the keyframes of formats; other formats allow any time.
 TIME_GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
@@ -60,7 +60,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
 
     bl_idname = "export_anim.servo_motion"
     bl_label = "Export Servo Motion"
-    bl_description = "Write what the servos of the active mechanism do to a motion file"
+    bl_description = "Write the motion of the active mechanism's servos to a motion file"
     bl_options = {"PRESET"}
     only_reads = True
 
@@ -70,76 +70,77 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
     filter_glob: StringProperty(default=extension_glob(MOTION_EXTENSIONS), options={"HIDDEN"})
     motions: EnumProperty(
         name="Motions",
-        description="Which motions to write",
+        description="Motions to write",
         items=[
-            ("ACTIVE", "What Plays", "What the servos do now: the Action, with all that acts on the pose"),
+            ("ACTIVE", "Active Motion", "Motion that plays: the active Action and all else that acts on the pose"),
             ("ALL", "All Actions", "Every Action that keys servos of this mechanism, each as a motion of its own"),
         ],
     )
     servos: EnumProperty(
         name="Servos",
-        description="Which servos to write",
+        description="Servos to write",
         items=[
             (
                 "KEYED",
                 "Moved",
-                "Those that the Action keys or that drivers and constraints move; all where there are none",
+                "Servos that the Action, drivers or constraints move; all servos if there are none",
             ),
-            ("ALL", "All", "Every servo, those that stand still too"),
-            ("SELECTED", "Selected", "Those whose bone, joint or body is selected"),
+            ("ALL", "All", "All servos, including those that do not move"),
+            ("SELECTED", "Selected", "Servos whose bone, joint or body is selected"),
         ],
     )
     keys: EnumProperty(
-        name="Keys",
-        description="Which keys the file gets",
+        name="Keyframes",
+        description="Source of the keyframes in the file",
         items=[
             (
                 "AUTO",
                 "Automatic",
-                "A servo's own keys where they go straight and stand at steps of the format or came from a file; "
-                "samples of the pose elsewhere: under inverse kinematics, drivers, constraints, NLA tracks, physics, "
-                "and on curves",
+                "Keyframes of the servo where the format can hold them exactly; else samples of the pose",
             ),
-            ("KEYS", "As They Are", "A servo's own keys wherever they stand, if they go straight; else samples"),
+            ("KEYS", "Unchanged", "Keyframes of the servo at any time, if their interpolation is linear; else samples"),
             ("SAMPLED", "Sampled", "Samples of the pose at every step"),
         ],
     )
     step: FloatProperty(
         name="Step",
-        description="Time between samples (ms). XMDI always has its steps of 32 ms",
+        description="Time between samples (ms); always 32 ms for XMDI",
         default=1000.0 * FRAME_SECONDS,
         min=1.0,
         soft_max=1000.0,
         precision=3,
     )
     use_range: BoolProperty(
-        name="Limit to Range", description="Only a part of the motion; its first frame is time 0", options={"SKIP_SAVE"}
+        name="Limit to Range",
+        description="Write a part of the motion, whose first frame is time 0",
+        options={"SKIP_SAVE"},
     )
-    frame_start: IntProperty(name="Start Frame", description="Time 0 of the motion", options={"SKIP_SAVE"})
-    frame_end: IntProperty(name="End Frame", description="The last frame that is written", options={"SKIP_SAVE"})
+    frame_start: IntProperty(
+        name="Start Frame", description="First frame to write, which is time 0 of the motion", options={"SKIP_SAVE"}
+    )
+    frame_end: IntProperty(name="End Frame", description="Last frame to write", options={"SKIP_SAVE"})
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Leave out samples that straight lines between the others pass within this (rad, or length units); "
-        "0 keeps all",
+        description="Largest error when samples are left out (rad or length units); 0 keeps all samples",
         default=0.0,
         min=0.0,
         soft_max=0.1,
         precision=5,
     )
     stops: EnumProperty(
-        name="Beyond Stops",
-        description="What becomes of values beyond a servo's stops",
+        name="Past Stops",
+        description="Treatment of values past a servo's stops",
         items=[
-            ("KEEP", "Keep", "Write them as they are and count them"),
-            ("CLAMP", "Clamp", "Put them at the stop and count them"),
-            ("REFUSE", "Refuse", "Write nothing and tell where they are"),
+            ("KEEP", "Keep", "Write the values unchanged, and count them"),
+            ("CLAMP", "Clamp", "Set the values to the stop, and count them"),
+            ("REFUSE", "Reject", "Write no file, and report the values"),
         ],
     )
     angle_unit: EnumProperty(
-        name="Angles", description="What angles in the file are to be in", items=[_AS_IMPORTED, *ANGLE_UNITS]
+        name="Angles", description="Unit of angles in the file", items=[_AS_IMPORTED, *ANGLE_UNITS]
     )
     length_unit: EnumProperty(
-        name="Lengths", description="What lengths in the file are to be in", items=[_AS_IMPORTED, *LENGTH_UNITS]
+        name="Lengths", description="Unit of lengths in the file", items=[_AS_IMPORTED, *LENGTH_UNITS]
     )
 
     _asked = False  # whether invoke ran: it sets properties, which then do not show who set them
@@ -271,8 +272,8 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
             return None
         if is_foreign(rig):
             raise ValueError(
-                f"{rig.name!r} is linked from another file, where its drive is not on Keys: physics cannot run here. "
-                "Make it local first (Object > Relations > Make Local > All)"
+                f"{rig.name!r} is linked from another file, where Drive is not Keyframes: physics cannot "
+                "run here. Make it local first (Object > Relations > Make Local > All)"
             )
         last = self.frame_end if self._has("frame_end") else None
         shown = shown_frames(context.scene)

@@ -111,7 +111,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
 
     bl_idname = "import_scene.mechanism"
     bl_label = "Import Mechanism"
-    bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
+    bl_description = "Import mechanisms: bodies, joints with stops, physics and the file's gait"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     filename_ext = MODEL_EXTENSIONS[0]

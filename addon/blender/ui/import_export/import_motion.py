@@ -57,50 +57,48 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         options={"SKIP_SAVE", "SKIP_PRESET"},
     )
     frame_start: IntProperty(
-        name="Start Frame", description="The frame at which the motion begins", default=1, options={"SKIP_SAVE"}
+        name="Start Frame", description="First frame of the motion", default=1, options={"SKIP_SAVE"}
     )
     use_fps_scale: BoolProperty(
         name="Scale FPS",
-        description="Keep the motion's times at the scene's frame rate. Without it each step of the motion, 32 ms, is "
-        "one frame",
+        description="Convert the motion's times to the scene's frame rate; else each step of 32 ms is one frame",
         default=True,
     )
     update_scene_fps: BoolProperty(
         name="Update Scene FPS",
-        description="Set the scene's frame rate to the motion's, so that each of its steps is one frame: 31.25 frames "
-        "per second for steps of 32 ms",
+        description="Set the scene's frame rate to one frame per step of the motion: 31.25 fps for 32 ms",
     )
     update_scene_duration: BoolProperty(
         name="Update Scene Duration",
         description="Lengthen the scene's frame range to hold the motion. It is never shortened",
         default=True,
     )
-    use_cyclic: BoolProperty(name="Loop", description="Repeat the motion for ever, by a modifier on its curves")
+    use_cyclic: BoolProperty(
+        name="Repeat", description="Repeat the motion endlessly, by a Cycles modifier on its curves"
+    )
     action: EnumProperty(
         name="Action",
-        description="Where the keys go",
+        description="Action that gets the keyframes",
         items=[
             ("NEW", "New", "Each motion becomes an Action of its own; the first plays"),
             (
                 "LAYER",
-                "Present",
-                "Into the Action that plays, in place of the keys that it has of the same servos within the motion's "
-                "time. Everything else in it stays",
+                "Active Action",
+                "Replace keyframes of the same servos in the active Action, within the motion's time",
             ),
         ],
     )
     use_initial_pose: BoolProperty(
         name="Initial Pose for Other Servos",
-        description="Pose the servos that the motion does not key as the mechanism's file has them begin. Without, "
-        "they stay as they are posed",
+        description="Set servos that the motion does not key to their initial values",
         default=True,
     )
     use_nla: BoolProperty(
         name="Stack in NLA",
-        description="Give each motion a track in the Nonlinear Animation editor. The first plays; the others are muted",
+        description="Put each motion on an NLA track. The first plays; the others are muted",
     )
-    angle_unit: EnumProperty(name="Angles", description="What angles in the file are in", items=ANGLE_UNITS)
-    length_unit: EnumProperty(name="Lengths", description="What lengths in the file are in", items=LENGTH_UNITS)
+    angle_unit: EnumProperty(name="Angles", description="Unit of angles in the file", items=ANGLE_UNITS)
+    length_unit: EnumProperty(name="Lengths", description="Unit of lengths in the file", items=LENGTH_UNITS)
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

@@ -18,23 +18,22 @@ class ImportOptions:
     """Import options: mixin of the importer and of the preferences."""
 
     up_axis: EnumProperty(
-        name="Up",
-        description="What of the file points up in Blender. Remembered, and turned back on export",
+        name="Up Axis",
+        description="Axis of the file that points up in Blender; reversed on export",
         items=[
-            ("AUTO", "Automatic", "Against the file's gravity"),
-            ("Z", "Z", "The file's Z"),
-            ("Y", "Y", "The file's Y"),
-            ("-Z", "-Z", "The file's Z points down"),
-            ("-Y", "-Y", "The file's Y points down"),
-            ("X", "X", "The file's X"),
-            ("-X", "-X", "The file's X points down"),
+            ("AUTO", "Automatic", "Opposite to the file's gravity"),
+            ("Z", "Z", "Z axis of the file"),
+            ("Y", "Y", "Y axis of the file"),
+            ("-Z", "-Z", "Negative Z axis of the file"),
+            ("-Y", "-Y", "Negative Y axis of the file"),
+            ("X", "X", "X axis of the file"),
+            ("-X", "-X", "Negative X axis of the file"),
         ],
         default=_DEFAULTS.up_axis,
     )
     assemble: BoolProperty(
         name="Close Loops",
-        description="Where the file's joint positions leave a loop open, begin at the nearest ones that close it. "
-        "The file keeps its own",
+        description="Change the initial pose where a loop of the file is open. The file keeps its joint values",
         default=_DEFAULTS.assemble,
     )
     frame_view: BoolProperty(
@@ -47,18 +46,14 @@ class ImportOptions:
     )
     physics: BoolProperty(
         name="Physics",
-        description="Make rigid bodies and constraints. They can be made, and cleared, later too",
+        description="Add rigid bodies and constraints. This is possible later too",
         default=_DEFAULTS.physics,
     )
-    ground: BoolProperty(
-        name="Ground", description="A floor at height 0 where the file has one", default=_DEFAULTS.ground
-    )
-    gait: BoolProperty(
-        name="Gait", description="Make an Action of the gait that the file carries", default=_DEFAULTS.gait
-    )
+    ground: BoolProperty(name="Ground", description="Ground at height 0, if the file has one", default=_DEFAULTS.ground)
+    gait: BoolProperty(name="Gait", description="Bake the file's gait to an Action", default=_DEFAULTS.gait)
     gait_seconds: FloatProperty(
         name="Seconds",
-        description="Length of the gait's Action",
+        description="Length of the gait's Action (s)",
         default=_DEFAULTS.gait_seconds,
         min=0.1,
         soft_max=120.0,
@@ -66,13 +61,12 @@ class ImportOptions:
     )
     sine_without_type: BoolProperty(
         name="Sine without Motion Type",
-        description="Play a sine on motors whose file, older than the motion types, states none. "
-        "Without, such a gait does not move",
+        description="Play a sine on motors of old files without a motion type, which else do not move",
         default=_DEFAULTS.sine_without_type,
     )
     inputs: EnumProperty(
         name="Inputs",
-        description="Inputs of the gait to begin with",
+        description="Initial inputs of the gait",
         items=[
             ("AUTO", "Automatic", "Forward for the samples of the extension, else all at 0"),
             *(item[:3] for item in INPUT_ITEMS),
@@ -81,8 +75,7 @@ class ImportOptions:
     )
     adapt_scene: BoolProperty(
         name="Set Up Scene",
-        description="Run the scene at 60 frames per second, as servos are controlled once per frame, "
-        "and lengthen its range to hold the gait",
+        description="Set 60 frames per second, one per servo step, and extend the range to hold the gait",
         default=_DEFAULTS.adapt_scene,
     )
 
@@ -96,7 +89,7 @@ def apply_preferences(chosen: Any) -> None:
 
 def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) -> None:
     """Draw the options in collapsible groups or, without folding, one below the other."""
-    model = _group(layout, "KNUCKLE_import_model", "Model", folding)
+    model = _group(layout, "KNUCKLE_import_model", "Mechanism", folding)
     if model is not None:
         model.prop(chosen, "up_axis")
         model.prop(chosen, "assemble")

@@ -41,7 +41,7 @@ _ORDER_ITEMS = [
     (
         "CRITICAL",
         "Critical First",
-        "Servos nearest to a stop or beyond it first, or the fastest where speeds are shown",
+        "Servos nearest to a stop or past it first; in the column Speed, the fastest",
     ),
 ]
 KIND_ITEMS = [

@@ -50,7 +50,7 @@ def table_columns(rig: bpy.types.Object) -> list[tuple[str, str]]:
 class KNUCKLE_UL_joint_table(bpy.types.UIList):
     """List with a row for each degree of freedom of each joint."""
 
-    kind: EnumProperty(name="Kind", description="Which joints are listed", items=KIND_ITEMS)
+    kind: EnumProperty(name="Kind", description="Joints that are listed", items=KIND_ITEMS)
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
@@ -124,7 +124,7 @@ class KNUCKLE_OT_joint_table(ModelOperator):
 
     bl_idname = "knuckle.joint_table"
     bl_label = "Table of Joints"
-    bl_description = "Show the stops, gains and forces of all joints side by side, and set those of many at once"
+    bl_description = "Show stops, gains and forces of all joints, and edit those of several at once"
     bl_options = {"UNDO"}
 
     @classmethod
@@ -159,11 +159,11 @@ class KNUCKLE_OT_joint_table(ModelOperator):
             return
         buttons = layout.row()
         ticks = buttons.row(align=True)
-        for to, text in (("ALL", "Tick All"), ("NONE", "None"), ("INVERT", "Invert"), ("SELECTED", "Selected")):
+        for to, text in (("ALL", "Mark All"), ("NONE", "None"), ("INVERT", "Invert"), ("SELECTED", "Selected")):
             ticks.operator("knuckle.tick_joints", text=text).to = to
         copies = buttons.row(align=True)
         copies.operator("knuckle.copy_joint", text="Copy to Selected", icon="COPYDOWN").to = "SELECTED"
-        copies.operator("knuckle.copy_joint", text="Copy to Ticked").to = "TICKED"
+        copies.operator("knuckle.copy_joint", text="Copy to Marked").to = "TICKED"
         copies.operator("knuckle.copy_joint", text="Copy to Twins", icon="MOD_MIRROR").to = "TWINS"
         left, middle, right = _cells(layout)
         left.label(text="Joint")
@@ -172,25 +172,25 @@ class KNUCKLE_OT_joint_table(ModelOperator):
         for _field, title in table_columns(rig):
             right.label(text=title)
         layout.template_list("KNUCKLE_UL_joint_table", "", joints, "all_objects", rig.data, "knuckle_row", rows=14)
-        layout.label(text="What is set on a ticked joint is set on all that are ticked", icon="INFO")
+        layout.label(text="A value set on a marked joint applies to all marked joints", icon="INFO")
 
 
 class KNUCKLE_OT_tick_joints(ModelOperator):
     """Operator: tick joints to edit together in the table."""
 
     bl_idname = "knuckle.tick_joints"
-    bl_label = "Tick Joints"
-    bl_description = "Choose which joints are edited together in the table of joints"
+    bl_label = "Mark Joints"
+    bl_description = "Mark joints that are edited together in the table of joints"
     bl_options = {"REGISTER", "UNDO"}
 
     to: EnumProperty(
-        name="Tick",
-        description="Which joints are ticked",
+        name="Mark",
+        description="Joints to mark",
         items=[
             ("ALL", "All", "All joints"),
             ("NONE", "None", "No joint"),
-            ("INVERT", "Invert", "Those that are not ticked"),
-            ("SELECTED", "Selected", "The selected joints, and no other"),
+            ("INVERT", "Invert", "Joints that are not marked"),
+            ("SELECTED", "Selected", "Selected joints only"),
         ],
     )
 
@@ -204,7 +204,7 @@ class KNUCKLE_OT_tick_joints(ModelOperator):
                     self.to
                 ]
             count += any(dof.ticked for dof in dof_records(empty))
-        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} ticked")
+        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} marked")
         return {"FINISHED"}
 
 
@@ -212,28 +212,30 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
     """Operator: copy the values of the active joint to other joints."""
 
     bl_idname = "knuckle.copy_joint"
-    bl_label = "Copy Joint's Values"
-    bl_description = "Give other joints the stops, the servo and the springs of the active one"
+    bl_label = "Copy Joint Values"
+    bl_description = "Copy stops, servo and springs of the active joint to other joints"
     bl_options = {"REGISTER", "UNDO"}
 
     to: EnumProperty(
         name="To",
-        description="Which joints get the values",
+        description="Joints that get the values",
         items=[
-            ("SELECTED", "Selected", "From the active joint to all others that are selected"),
-            ("TICKED", "Ticked", "From the active joint to all others that are ticked in the table"),
-            ("TWINS", "Twins", "From each selected joint to its twin, mirrored: all of its values"),
+            ("SELECTED", "Selected", "From the active joint to all other selected joints"),
+            ("TICKED", "Marked", "From the active joint to all other marked joints"),
+            ("TWINS", "Twins", "From each selected joint to its twin, mirrored, with all values"),
         ],
     )
-    stops: BoolProperty(name="Stops", description="Both stops, and whether they are on", default=True)
-    servo: BoolProperty(name="Servo", description="Gain, maximum force, stiffness and damping of PD", default=True)
-    spring: BoolProperty(name="Spring", description="Stiffness, rest, damping, friction and inertia", default=True)
+    stops: BoolProperty(name="Stops", description="Both stops and their switches", default=True)
+    servo: BoolProperty(name="Servo", description="Gain, max force, stiffness and damping of PD", default=True)
+    spring: BoolProperty(
+        name="Spring", description="Stiffness, rest value, damping, friction and rotor inertia", default=True
+    )
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the joints that get the values."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return told(f"Give other joints the stops, the servo and the springs. {items[properties.to].description}")
+        return told(f"Copy stops, servo and springs. {items[properties.to].description}")
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the options."""
@@ -261,7 +263,7 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
             chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in dof_records(e))]
         others = [empty for empty in chosen if empty != source]
         if not others:
-            meant = "ticked" if self.to == "TICKED" else "selected"
+            meant = "marked" if self.to == "TICKED" else "selected"
             raise ValueError(f"Only {file_name(source)!r} is {meant}: choose the joints that get its values")
         changed, unlike = copy_values(source, others, [name for name in COPIED_FIELDS if getattr(self, name)])
         like = f"{count_with_noun(changed, 'joint')} set like {file_name(source)!r}"

@@ -139,7 +139,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         chain = chain_bones(empty)
         for dof in joint.dofs:
             if dof.kind in {"ball", "free"}:
-                layout.label(text=told(f"Turns freely ({dof.kind})"))
+                layout.label(text=told(f"Rotates freely ({dof.kind})"))
                 for number, part in enumerate(block_parts(joint, dof)):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue
@@ -166,7 +166,9 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
     if not joint.active:
         draw_paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
-        draw_paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+        draw_paragraph(
+            context, layout, "Closes a loop: it has no bone, its value depends on the other joints", "LINKED"
+        )
     elif joint.follows and record_of(empty).source_id in rigid_loop_joints(rig):
         draw_paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
     elif joint.follows:

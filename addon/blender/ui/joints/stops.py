@@ -61,16 +61,16 @@ class KNUCKLE_OT_set_stops(JointsOperator):
 
     bl_idname = "knuckle.set_stops"
     bl_label = "Set Stops"
-    bl_description = "Put stops of the selected joints where they stand now, or where the motion takes them"
+    bl_description = "Set stops of the selected joints from the present pose or from the motion"
     bl_options = {"REGISTER", "UNDO"}
 
     to: EnumProperty(
         name="From",
-        description="What the stops are set from",
+        description="Source of the stops",
         items=[
-            ("LOWER", "Lower from Pose", "The lower stop is where the joint stands now"),
-            ("UPPER", "Upper from Pose", "The upper stop is where the joint stands now"),
-            ("MOTION", "Both from Motion", "The stops are the least and the most that the motion asks of the joint"),
+            ("LOWER", "Lower from Pose", "Set the lower stop to the present joint value"),
+            ("UPPER", "Upper from Pose", "Set the upper stop to the present joint value"),
+            ("MOTION", "Both from Motion", "Set both stops to the smallest and largest value in the motion"),
         ],
     )
 
@@ -104,10 +104,10 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
     bl_description = "Switch stops of the selected joints on or off. Their values stay"
     bl_options = {"REGISTER", "UNDO"}
 
-    on: BoolProperty(name="On", description="The joints stop there", default=True)
+    on: BoolProperty(name="On", description="Switch the stops on, else off", default=True)
     ends: EnumProperty(
         name="Ends",
-        description="Which of the stops",
+        description="Stops to switch",
         items=[
             ("BOTH", "Both", "The lower and the upper stop"),
             ("LOWER", "Lower", "The lower stop"),
@@ -119,8 +119,8 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for switching on or off."""
         if properties.on:
-            return told("Have the selected joints stop at their stops. Stops that were never set begin beside 0")
-        return told("Have the selected joints go beyond their stops. Their values stay")
+            return told("Switch the stops of the selected joints on. Stops that were never set begin near 0")
+        return told("Switch the stops of the selected joints off. Their values stay")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Switch the stops on or off."""
@@ -137,13 +137,10 @@ class KNUCKLE_OT_sweep(JointsOperator):
 
     bl_idname = "knuckle.sweep"
     bl_label = "Sweep"
-    bl_description = (
-        "Play the selected joints through their ranges, one after the other, to see them. "
-        "Pose, keyframes and frame stay as they are. Esc or a click ends it"
-    )
+    bl_description = "Play the selected joints through their ranges, one by one. Esc or a click ends it"
     bl_options = {"REGISTER"}
 
-    seconds: FloatProperty(name="Seconds", description="How long each servo takes", default=3.0, min=0.1, soft_max=20)
+    seconds: FloatProperty(name="Seconds", description="Time per servo (s)", default=3.0, min=0.1, soft_max=20)
     joint: StringProperty(name="Joint", description="Name of the joint's object; the selected joints if empty")
 
     _sweep: JointSweep | None = None
@@ -205,9 +202,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
             goes_on = self._show()
         except (ReferenceError, KeyError):  # armature or bones deleted, in another window or by a script
             self._leave()
-            return cancel_with_error(
-                self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
-            )
+            return cancel_with_error(self, f"{self.bl_label}: stopped, because its mechanism was deleted or undone")
         except BaseException:
             self._leave()
             raise

@@ -200,10 +200,10 @@ def menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
 
 
 _KIND_ITEMS: list[Any] = [
-    ("pendulum", "Pendulum", "Links that hang from the world and swing", "CON_TRACKTO", 0),
+    ("pendulum", "Pendulum", "Links that swing below a hinge on the world", "CON_TRACKTO", 0),
     ("four_bar", "Four-Bar Linkage", "A crank, a coupler and a rocker between two hinges on the world", "LINKED", 1),
     ("slider_crank", "Slider-Crank", "A crank that moves a slider with a rod, as in an engine", "DRIVER", 2),
-    ("walker", "Walker", "A trunk on pairs of legs with two hinges each, twins of one another", "ARMATURE_DATA", 3),
+    ("walker", "Walker", "A trunk on pairs of legs with two hinges each, which are twins", "ARMATURE_DATA", 3),
 ]
 #: Options of each kind.
 _FIELDS = {
@@ -223,19 +223,19 @@ class KNUCKLE_OT_add_mechanism(AddModelOperator):
 
     bl_idname = "knuckle.add_mechanism"
     bl_label = "Add Mechanism"
-    bl_description = "Add a mechanism to begin with, at the 3D cursor"
+    bl_description = "Add a template mechanism at the 3D cursor"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    kind: EnumProperty(name="Kind", description="Which mechanism to begin with", items=_KIND_ITEMS)
+    kind: EnumProperty(name="Kind", description="Template of the mechanism", items=_KIND_ITEMS)
     length: _length_property("Length", "Length of each link", 1.0)
-    links: IntProperty(name="Links", description="How many links hang from one another", default=1, min=1, max=100)
+    links: IntProperty(name="Links", description="Number of links", default=1, min=1, max=100)
     crank: _length_property("Crank", "Length of the crank", 0.4)
     coupler: _length_property("Coupler", "Length of the bar between crank and rocker", 1.0)
     rocker: _length_property("Rocker", "Length of the rocker", 0.8)
-    ground: _length_property("Ground", "Between the two hinges on the world", 1.0)
+    ground: _length_property("Ground", "Distance between the two hinges on the world", 1.0)
     rod: _length_property("Rod", "Length of the rod between crank and slider", 1.2)
-    legs: IntProperty(name="Legs", description="How many legs, in pairs", default=4, min=2, max=40, step=2)
-    height: _length_property("Hip Height", "From the ground to the hips", 1.0)
+    legs: IntProperty(name="Legs", description="Number of legs, in pairs", default=4, min=2, max=40, step=2)
+    height: _length_property("Hip Height", "Height of the hips above the ground", 1.0)
 
     def draw(self, _context: bpy.types.Context) -> None:
         """Draw the kind and its options."""

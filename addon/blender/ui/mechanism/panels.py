@@ -132,7 +132,7 @@ def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, m
     if moved:
         box = layout.box()
         told = count_with_noun(moved, "joint was moved", "joints were moved")
-        draw_paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        draw_paragraph(context, box, f"{told}: the bones do not match. Update the armature", "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 

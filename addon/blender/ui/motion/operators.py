@@ -129,8 +129,8 @@ def _only_selected_property() -> Any:
 
 def _gap_property() -> Any:
     return FloatProperty(
-        name="Gap",
-        description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
+        name="Pause",
+        description="Frames before the next repetition begins, if the motion does not end as it begins",
         default=1.0,
         min=0.02,
         soft_max=100.0,
@@ -141,30 +141,32 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
     """Operator: repeat the active motion."""
 
     bl_idname = "knuckle.loop_motion"
-    bl_label = "Loop Motion"
-    bl_description = "Repeat the motion of the mechanism, by keys or without end"
+    bl_label = "Repeat Motion"
+    bl_description = "Repeat the motion of the mechanism, by keyframes or endlessly"
     bl_options = {"REGISTER", "UNDO"}
 
     way: EnumProperty(
-        name="By",
-        description="What repeats the motion",
+        name="Method",
+        description="Method of repetition",
         items=[
-            ("KEYS", "Keys", "Repeat every key: what files can hold"),
-            ("CYCLES", "Cycles Modifier", "Repeat without end, before and after, by a modifier on every curve"),
+            ("KEYS", "Keyframes", "Repeat every keyframe, as files can store it"),
+            ("CYCLES", "Cycles Modifier", "Repeat endlessly, before and after, by a Cycles modifier on every curve"),
         ],
     )
-    rounds: IntProperty(name="Rounds", description="How often it plays in all", default=2, min=1, soft_max=20)
+    rounds: IntProperty(
+        name="Count", description="Number of times that the motion plays", default=2, min=1, soft_max=20
+    )
     seam: EnumProperty(
-        name="Seam",
-        description="What becomes of the end of a round where the next begins",
+        name="Transition",
+        description="Transition from the end of a repetition to the start of the next",
         items=[
-            ("REPEAT", "Begin Again", "Servos that do not end as they begin go back in the gap"),
-            ("CLIMB", "Go On", "Each round goes on where the one before ended, as wheels do"),
-            ("BLEND", "Blend", "The end of a round is led to the values at its beginning"),
+            ("REPEAT", "Start Over", "Servos that do not end as they begin return during the pause"),
+            ("CLIMB", "Continue", "Each repetition continues from the end of the previous one, as wheels do"),
+            ("BLEND", "Blend", "The end of a repetition blends into the values at its start"),
         ],
     )
     gap: _gap_property()
-    blend: IntProperty(name="Blend", description="Frames at the end that are led back", default=10, min=1, soft_max=100)
+    blend: IntProperty(name="Blend", description="Frames at the end that are blended", default=10, min=1, soft_max=100)
     extend: _extend_property()
     only_selected: _only_selected_property()
 
@@ -210,8 +212,8 @@ class KNUCKLE_OT_stop_looping(_RetimeOperator):
     """Operator: remove the Cycles modifiers of the active motion."""
 
     bl_idname = "knuckle.stop_looping"
-    bl_label = "Stop Looping"
-    bl_description = "Remove the Cycles modifiers that repeat the motion without end. Its keys stay"
+    bl_label = "Stop Repeating"
+    bl_description = "Remove the Cycles modifiers that repeat the motion. Its keyframes stay"
     bl_options = {"REGISTER", "UNDO"}
 
     only_selected: _only_selected_property()
@@ -235,41 +237,41 @@ class KNUCKLE_OT_mirror_motion(_RetimeOperator):
 
     bl_idname = "knuckle.mirror_motion"
     bl_label = "Mirror Motion"
-    bl_description = "Have each servo do what its twin on the other side does, as in a mirror"
+    bl_description = "Mirror the motion of servos to their twins on the other side"
     bl_options = {"REGISTER", "UNDO"}
 
     side: EnumProperty(
         name="From",
-        description="Whose motion goes to the other side",
+        description="Source of the mirrored motion",
         items=[
-            ("BOTH", "Both Sides", "The sides change places, and what stands in the middle is mirrored"),
+            ("BOTH", "Both Sides", "Exchange the sides, and mirror servos at the center"),
             (
                 "NEGATIVE",
                 "Negative Side",
-                "The side of smaller coordinates, as a rule the left, is copied to the other",
+                "Copy the side of smaller coordinates, usually the left, to the other",
             ),
             (
                 "POSITIVE",
                 "Positive Side",
-                "The side of larger coordinates, as a rule the right, is copied to the other",
+                "Copy the side of larger coordinates, usually the right, to the other",
             ),
         ],
     )
     phase: FloatProperty(
-        name="Later By",
-        description="How much later the mirrored motion comes, as a share of a round: half a round for a walk",
+        name="Phase",
+        description="Delay of the mirrored motion, as a share of the period: 0.5 for a walk",
         min=-1.0,
         max=1.0,
         subtype="FACTOR",
     )
     period: FloatProperty(
-        name="Round", description="Frames that a round takes; 0 is the length of the motion", min=0.0, soft_max=1000.0
+        name="Period", description="Frames of a period; 0 for the length of the motion", min=0.0, soft_max=1000.0
     )
     axis: EnumProperty(
         name="Mirror Axis",
         description="The axis of the file's space that is mirrored",
         items=[
-            ("AUTO", "Automatic", "The one that the pairs of twins show"),
+            ("AUTO", "Automatic", "Axis between the pairs of twins"),
             ("X", "X", "Left and right are along X"),
             ("Y", "Y", "Left and right are along Y"),
             ("Z", "Z", "Left and right are along Z"),
@@ -306,18 +308,18 @@ class KNUCKLE_OT_offset_motion(_RetimeOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     unit: EnumProperty(
-        name="In",
-        description="What the time is given in",
+        name="Unit",
+        description="Unit of the offset",
         items=[
             ("FRAMES", "Frames", "Frames of the scene"),
             ("SECONDS", "Seconds", "Seconds, at the scene's frame rate"),
         ],
     )
-    frames: FloatProperty(name="Frames", description="How much later; earlier if negative", soft_min=-250, soft_max=250)
-    seconds: FloatProperty(name="Seconds", description="How much later; earlier if negative", soft_min=-10, soft_max=10)
+    frames: FloatProperty(name="Frames", description="Offset in time; earlier if negative", soft_min=-250, soft_max=250)
+    seconds: FloatProperty(name="Seconds", description="Offset in time; earlier if negative", soft_min=-10, soft_max=10)
     wrap: BoolProperty(
         name="Wrap",
-        description="What leaves the range of the motion at one end comes in at the other",
+        description="Move keyframes that leave the range at one end to the other end",
     )
     gap: _gap_property()
     extend: _extend_property()
@@ -353,17 +355,26 @@ class KNUCKLE_OT_scale_motion(_RetimeOperator):
 
     to: EnumProperty(
         name="To",
-        description="What tells how fast it is to be",
-        items=[("SPEED", "Speed", "A multiple of its speed"), ("DURATION", "Duration", "A time that it is to last")],
+        description="Quantity that sets the speed",
+        items=[("SPEED", "Speed", "Multiple of the present speed"), ("DURATION", "Duration", "Duration of the motion")],
     )
-    speed: FloatProperty(name="Speed", description="2 is twice as fast", default=1.0, min=1e-3, soft_max=10.0)
+    speed: FloatProperty(
+        name="Speed", description="Factor on the speed; 2 is twice as fast", default=1.0, min=1e-3, soft_max=10.0
+    )
     duration: FloatProperty(
-        name="Duration", description="Seconds from its first key to its last", default=1.0, min=1e-3, soft_max=100.0
+        name="Duration",
+        description="Time from the first to the last keyframe (s)",
+        default=1.0,
+        min=1e-3,
+        soft_max=100.0,
     )
     about: EnumProperty(
-        name="About",
-        description="What stays where it is",
-        items=[("START", "Start", "The first key of the motion"), ("CURRENT", "Current Frame", "The present pose")],
+        name="Pivot",
+        description="Frame that stays in place",
+        items=[
+            ("START", "Start", "First keyframe of the motion"),
+            ("CURRENT", "Current Frame", "Current frame of the scene"),
+        ],
     )
     extend: _extend_property()
     only_selected: _only_selected_property()
@@ -415,7 +426,7 @@ class KNUCKLE_OT_bake_gait(ModelOperator):
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return the reason why the operator cannot run; empty if it can."""
-        return "" if settings(rig).format == "juice" else "The mechanism came without a gait"
+        return "" if settings(rig).format == "juice" else "The mechanism has no gait"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Bake the gait over the chosen range, by default the scene's."""
@@ -427,7 +438,7 @@ class KNUCKLE_OT_bake_gait(ModelOperator):
             raise ValueError(f"The range ends (frame {self.frame_end}) before it begins (frame {self.frame_start})")
         action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
         if action is None:
-            raise ValueError("The mechanism came without a gait")
+            raise ValueError("The mechanism has no gait")
         report_message(
             self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}"
         )
@@ -480,7 +491,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
         where = told("Simulation Accuracy has all of them") if bad else ""
         finer = (
-            f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
+            f"Servos were controlled {self._finer} times per frame. Played live, they track less closely"
             if self._finer > 1
             else ""
         )

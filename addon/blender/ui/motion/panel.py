@@ -98,7 +98,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         active = active_action(rig)
         found = next((each for each in motions if active is not None and each.name == active.name), None)
         if found is None:
-            layout.label(text="Click a motion to let it play")
+            layout.label(text="Click a motion to play it")
             return
         layout.label(
             text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {count_with_noun(found.servos, 'servo')}")
@@ -109,7 +109,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
             draw_paragraph(context, layout, keyed, "ERROR", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)
-        row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")
+        row.operator("knuckle.loop_motion", text="Repeat…", icon="FILE_REFRESH")
         if found.cycles:
             row.operator("knuckle.stop_looping", text="", icon="X")
         row.operator("knuckle.mirror_motion", text="Mirror…", icon="MOD_MIRROR")
@@ -136,7 +136,7 @@ def register() -> None:
     """Register the list's active row and the change handlers of motion checks, after the classes."""
     bpy.types.Armature.knuckle_motion_row = IntProperty(  # type: ignore[attr-defined]
         name="Motion",
-        description="The motion that plays; click one to let it play",
+        description="Active motion; click a row to play it",
         get=active_motion_row,
         set=select_motion_row,
         options={"SKIP_SAVE"},
@@ -155,7 +155,7 @@ class KNUCKLE_OT_use_motion(ModelOperator):
 
     bl_idname = "knuckle.use_motion"
     bl_label = "Use Motion"
-    bl_description = "Let the mechanism play one of its motions"
+    bl_description = "Play one of the mechanism's motions"
     bl_options = {"REGISTER", "UNDO"}
 
     motion: StringProperty(name="Motion", description="Name of the Action")
@@ -176,7 +176,7 @@ class KNUCKLE_OT_show_servo(ModelOperator):
     bl_description = "Go to the frame and select the servo: its bone in pose mode, else its joint"
     bl_options = {"REGISTER", "UNDO"}
 
-    servo: StringProperty(name="Servo", description="The name that motion files use")
+    servo: StringProperty(name="Servo", description="Name in motion files")
     frame: FloatProperty(name="Frame", description="The frame to go to")
 
     @classmethod

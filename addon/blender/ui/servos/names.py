@@ -30,7 +30,7 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
         servo = row.row(align=True)
         servo.active = not item.leave_out
         servo.alert = bool(item.servo) and item.joint not in known
-        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=told("Which servo?"))
+        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=told("Choose Servo"))
         row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 
 
@@ -43,11 +43,11 @@ class KNUCKLE_OT_add_servo_name(ModelOperator):
 
     bl_idname = "knuckle.add_servo_name"
     bl_label = "Add Servo Name"
-    bl_description = "Add a row for a name that motions use, to choose the servo that it means"
+    bl_description = "Add a name used in motion files, to choose its servo"
     bl_options = {"REGISTER", "UNDO"}
 
-    name: StringProperty(name="Name", description="The name in motion files")
-    servo: StringProperty(name="Servo", description="The model's servo")
+    name: StringProperty(name="Name", description="Name in motion files")
+    servo: StringProperty(name="Servo", description="Servo of the mechanism")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Add a row, or set the servo of a name that is listed already."""
@@ -102,7 +102,7 @@ class KNUCKLE_OT_list_left_over(_FileActionOperator):
 
     bl_idname = "knuckle.list_left_over"
     bl_label = "List Unmatched Servos"
-    bl_description = "List the servos of the Action's file that move nothing here, to choose what they mean"
+    bl_description = "List servos of the Action's file that match none here, to choose their servos"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -122,8 +122,8 @@ class KNUCKLE_OT_key_left_over(_FileActionOperator):
     """Operator: key the servos of the Action's file that are matched by now."""
 
     bl_idname = "knuckle.key_left_over"
-    bl_label = "Key Them Now"
-    bl_description = "Key the servos of the Action's file that moved nothing so far and that the list names now"
+    bl_label = "Key Matched Servos"
+    bl_description = "Key servos of the Action's file that match since the list was edited"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -156,7 +156,7 @@ class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.remove_servo_name", text="", icon="REMOVE")
         row = layout.row(align=True)
         row.operator("knuckle.list_left_over", text="List Unmatched")
-        row.operator("knuckle.key_left_over")
+        row.operator("knuckle.key_left_over", text="Key Matched")
 
 
 CLASSES = (

@@ -22,7 +22,7 @@ def only_selected() -> Any:
     """Return the property ``only_selected``."""
     return BoolProperty(
         name="Only Selected",
-        description="The servos of the selected bones, joints and bodies alone",
+        description="Only the servos of the selected bones, joints and bodies",
         options={"SKIP_SAVE"},
     )
 
@@ -37,7 +37,7 @@ class KNUCKLE_OT_zero_servos(ModelOperator):
 
     to: EnumProperty(
         name="To",
-        description="Where the servos are posed",
+        description="Pose of the servos",
         items=[
             ("ZERO", "Zero", "Pose servos at 0, as far as their stops let them"),
             ("START", "Initial Pose", "Pose all servos at their initial values"),
@@ -86,7 +86,7 @@ class KNUCKLE_OT_key_servo(ModelOperator):
     bl_description = "Insert or remove the keyframe of this servo at the current frame"
     bl_options = {"REGISTER", "UNDO"}
 
-    servo: StringProperty(name="Servo", description="The name that motion files use")
+    servo: StringProperty(name="Servo", description="Name in motion files")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Toggle the servo's keyframe."""

@@ -60,10 +60,12 @@ class KNUCKLE_OT_store_pose(ModelOperator):
 
     bl_idname = "knuckle.store_pose"
     bl_label = "Store Pose"
-    bl_description = "Keep the present pose of the servos by a name. Blender's pose library shows it, too"
+    bl_description = "Store the present pose of the servos by name, also for Blender's pose library"
     bl_options = {"REGISTER", "UNDO"}
 
-    name: StringProperty(name="Name", description="A pose that has the name becomes this one", default="Pose")
+    name: StringProperty(
+        name="Name", description="Name of the pose; replaces a pose with the same name", default="Pose"
+    )
     only_selected: only_selected()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -89,7 +91,7 @@ class _PoseOperator(ModelOperator):
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return the reason why the operator cannot run; empty if it can."""
-        return "" if stored_poses(rig) else "The mechanism has no poses: Store Pose keeps one"
+        return "" if stored_poses(rig) else "The mechanism has no poses: use Store Pose first"
 
     def action(self, rig: bpy.types.Object) -> bpy.types.Action:
         """Return the Action of the pose named by ``pose``.
@@ -109,16 +111,21 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
 
     bl_idname = "knuckle.recall_pose"
     bl_label = "Recall Pose"
-    bl_description = "Pose the servos as a pose has them, all the way or in part"
+    bl_description = "Apply a stored pose to the servos, wholly or in part"
     bl_options = {"REGISTER", "UNDO"}
 
     pose: StringProperty(name="Pose", description="Name of the pose")
     weight: FloatProperty(
-        name="Weight", description="How far to go from the present pose", default=1.0, soft_min=0.0, soft_max=1.0,
-        subtype="FACTOR", options={"SKIP_SAVE"},
-    )  # fmt: skip
+        name="Weight",
+        description="Share of the way from the present pose to the stored one",
+        default=1.0,
+        soft_min=0.0,
+        soft_max=1.0,
+        subtype="FACTOR",
+        options={"SKIP_SAVE"},
+    )
     mirrored: BoolProperty(
-        name="Mirrored", description="Each side does what the pose has the other do", options={"SKIP_SAVE"}
+        name="Mirrored", description="Apply the pose of each side to the other", options={"SKIP_SAVE"}
     )
     only_selected: only_selected()
 
@@ -141,7 +148,7 @@ class KNUCKLE_OT_delete_pose(_PoseOperator):
 
     bl_idname = "knuckle.delete_pose"
     bl_label = "Delete Pose"
-    bl_description = "Delete a pose that was kept by name"
+    bl_description = "Delete a stored pose"
     bl_options = {"REGISTER", "UNDO"}
 
     pose: StringProperty(name="Pose", description="Name of the pose")
@@ -165,7 +172,7 @@ CLASSES = (
 def register() -> None:
     """Register the list's active row, after the classes."""
     bpy.types.Armature.knuckle_pose_row = IntProperty(  # type: ignore[attr-defined]
-        name="Pose", description="The pose whose row is lit", options={"SKIP_SAVE"}
+        name="Pose", description="Active pose in the list", options={"SKIP_SAVE"}
     )
 
 

@@ -55,7 +55,7 @@ AXIS_LABELS = {item[0]: item[1] for item in LIVE_AXIS_ITEMS}
 class KnuckleLiveServo(bpy.types.PropertyGroup):
     """Servo that a pair of keys moves."""
 
-    joint: StringProperty(description="The id of its joint")
+    joint: StringProperty(description="ID of its joint")
     axis: EnumProperty(name="Keys", description="Pair of keys that moves the servo", items=LIVE_AXIS_ITEMS)
     speed: FloatProperty(
         name="Speed", description="Speed while a key is held, in rad or length units per second", default=1.0
@@ -74,7 +74,7 @@ class KnuckleLiveInput(bpy.types.PropertyGroup):
     follow: BoolProperty(name="Follow in View", description="Move the view along with the root body", default=True)
     smoothing: FloatProperty(
         name="Smoothing",
-        description="Time in which an input comes most of its way",
+        description="Time in which an input reaches most of its value",
         default=SMOOTHING,
         min=0.0,
         soft_max=1.0,
@@ -282,12 +282,12 @@ class KNUCKLE_OT_live_input(ModelOperator):
         self._running_task.leave()
         written = self._session.write()
         if self._session.end_reason is EndReason.DELETED:
-            report_message(self, {"WARNING"}, "The mechanism was deleted, which ended Live Input")
+            report_message(self, {"WARNING"}, "Live Input ended: the mechanism was deleted")
         if self._session.end_reason is EndReason.UNDONE:
-            report_message(self, {"WARNING"}, "Undo ended Live Input")
+            report_message(self, {"WARNING"}, "Live Input ended by Undo")
         if written is None:
             if self._session.end_reason is EndReason.NONE and not self._session.records:
-                report_message(self, {"INFO"}, "Live Input ended. Nothing was recorded: switch on Record before it")
+                report_message(self, {"INFO"}, "Live Input ended: nothing was recorded. Switch on Record first")
             return {"CANCELLED"}
         report_message(self, {"INFO"}, ". ".join(_recording_messages(written)))
         return {"FINISHED"}
@@ -307,7 +307,7 @@ def _recording_messages(written: RecordingResult) -> list[str]:
     if written.is_unbaked:
         out.append(told("Bake Gait writes the motion"))
     if written.is_target_changed:
-        out.append(told("The target is the gait now"))
+        out.append(told("Target set to Gait"))
     if written.is_played:
         out.append(told(f"Action {written.action!r} plays the servo values"))
     elif written.action:
@@ -453,7 +453,7 @@ class KNUCKLE_OT_unmap_live_servo(ModelOperator):
         """Remove the row at the index."""
         rows = live_settings(rig).servos
         if self.index >= len(rows):
-            raise ValueError(f"There are only {len(rows)} mapped servos")
+            raise ValueError(f"Only {len(rows)} servos are mapped")
         rows.remove(self.index)
         return {"FINISHED"}
 

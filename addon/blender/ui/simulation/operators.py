@@ -252,7 +252,7 @@ class KNUCKLE_OT_set_inputs(ModelOperator):
 
     bl_idname = "knuckle.set_inputs"
     bl_label = "Set Inputs"
-    bl_description = "Set the inputs of the gait by a preset. An unedited Action of the gait is baked anew with them"
+    bl_description = "Set the inputs of the gait by a preset, and bake its unedited Action again"
     bl_options = {"REGISTER", "UNDO"}
 
     preset: EnumProperty(name="Preset", description="Inputs to set", items=INPUT_PRESET_ITEMS)

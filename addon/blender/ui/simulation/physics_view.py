@@ -34,9 +34,9 @@ class KnuckleKeptView(bpy.types.PropertyGroup):
     """Stored display of a 3D view, as the user had it."""
 
     area: IntProperty(description="Index of its area in the screen")
-    lines: BoolProperty(description="Whether it showed relationship lines")
-    bones: BoolProperty(description="Whether it showed bones")
-    empties: BoolProperty(description="Whether it showed empties")
+    lines: BoolProperty(description="It showed relationship lines")
+    bones: BoolProperty(description="It showed bones")
+    empties: BoolProperty(description="It showed empties")
     lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
 
 
@@ -52,7 +52,7 @@ class KnucklePhysicsView(bpy.types.PropertyGroup):
         ],
         update=_bones_changed,
     )
-    follows_drive: BoolProperty(description="Whether the drive was changed in the interface")
+    follows_drive: BoolProperty(description="The drive was changed in the interface")
     kept: CollectionProperty(type=KnuckleKeptView)
 
 

@@ -91,7 +91,7 @@ class KNUCKLE_OT_render_film(_VideoOperator):
         left = resumable_frames(self.filepath)
         if not left:
             return super().stopped_message()
-        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to go on"
+        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to continue"
 
 
 class KNUCKLE_OT_preview_film(_VideoOperator):

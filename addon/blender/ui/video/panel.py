@@ -98,10 +98,12 @@ def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes:
         reason = reason or str(error)
     rig = active_model(context)
     if rig is not None and not may_move(rig):
-        draw_paragraph(context, layout, "The mechanism does not move: it has no keyframes, and no physics", "ERROR")
+        draw_paragraph(context, layout, "The mechanism does not move: it has neither keyframes nor physics", "ERROR")
     left = 0 if reason else resumable_frames(path)
     if left:
-        draw_paragraph(context, layout, f"An interrupted render left {count_with_noun(left, 'frame')} to go on with")
+        draw_paragraph(
+            context, layout, f"An interrupted render left {count_with_noun(left, 'frame')}, which the next one uses"
+        )
     if reason:
         draw_paragraph(context, layout, reason, "ERROR")
     return reason

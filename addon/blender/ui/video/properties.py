@@ -21,20 +21,20 @@ _STAGE_ITEMS = [
     ("SCIENTIFIC", "Scientific", "White ground with a grid and its scale"),
 ]
 _CAMERA_ITEMS = [
-    ("FOLLOW", "Follow", "At three quarters, going along smoothly with what walks or drives"),
-    ("FIXED", "Fixed", "At three quarters, standing still: the whole way is in the picture"),
-    ("THREE_QUARTER", "Three-Quarter", "At three quarters, going along only with what goes far"),
-    ("SIDE", "Side", "From the side, going along only with what goes far"),
-    ("FRONT", "Front", "From the front, going along only with what goes far"),
-    ("TURNTABLE", "Turntable", "Once round the mechanism"),
+    ("FOLLOW", "Follow", "Three-quarter view that smoothly follows the mechanism"),
+    ("FIXED", "Fixed", "Three-quarter view that shows the whole path without moving"),
+    ("THREE_QUARTER", "Three-Quarter", "Three-quarter view that follows over long distances only"),
+    ("SIDE", "Side", "Side view that follows over long distances only"),
+    ("FRONT", "Front", "Front view that follows over long distances only"),
+    ("TURNTABLE", "Turntable", "One orbit around the mechanism"),
 ]
 _FORMAT_ITEMS = [
-    ("SMALL", "Small", "960 x 540: quick to make and to send"),
+    ("SMALL", "Small", "960 x 540: quick to render and to send"),
     ("HD", "HD", "1280 x 720: sharp enough for most"),
     ("FULL_HD", "Full HD", "1920 x 1080: for large screens"),
     ("SQUARE", "Square", "1080 x 1080: for feeds"),
-    ("VERTICAL", "Vertical", "1080 x 1920, for telephones"),
-    ("LOOP", "Loop", "A .gif of 480 x 480 that repeats for ever"),
+    ("VERTICAL", "Vertical", "1080 x 1920: for phones"),
+    ("LOOP", "GIF", "480 x 480: a .gif that repeats endlessly"),
     ("OWN", "Custom Size", "Any size in pixels"),
 ]
 _LENGTH_ITEMS = [
@@ -47,9 +47,9 @@ _LENGTH_ITEMS = [
 _BURN_ITEMS = [
     ("NAME", "Name", "The mechanism's name"),
     ("TIME", "Time", "The time since the scene's start"),
-    ("SERVOS", "Servos", "A table of the servos' values"),
-    ("AXES", "Axes", "An arrow along each joint's axis"),
-    ("STOPS", "Stops", "A dial or a bar from stop to stop with the current value"),
+    ("SERVOS", "Servos", "Table of the servo values"),
+    ("AXES", "Axes", "Arrow along each joint's axis"),
+    ("STOPS", "Stops", "Dial or bar from stop to stop with the present value"),
 ]
 #: In the order of the panel.
 PROPERTY_NAMES = (
@@ -62,8 +62,7 @@ def file_property(**more: Any) -> Any:
     """Return the property of the video's file."""
     return StringProperty(
         name="File",
-        description="A .mp4, .webm, .webp or .gif for a video, a .png for one picture. "
-        "Empty: a video named after the mechanism, beside the .blend",
+        description="Video (.mp4, .webm, .webp, .gif) or picture (.png); a video beside the .blend if empty",
         subtype="FILE_PATH",
         **more,
     )
@@ -82,7 +81,11 @@ class VideoProperties:
     camera: EnumProperty(name="Camera", description="Viewpoint and movement of the camera", items=_CAMERA_ITEMS)
     engine: EnumProperty(name="Engine", description="Render engine of the video", items=_ENGINE_ITEMS)
     samples: IntProperty(
-        name="Samples", description="Of each pixel; 0 chooses what suits the engine", default=0, min=0, max=4096
+        name="Samples",
+        description="Samples per pixel; 0 for a number that suits the engine",
+        default=0,
+        min=0,
+        max=4096,
     )
     size: IntVectorProperty(
         name="Size",
@@ -104,9 +107,13 @@ class VideoProperties:
         name="Keyframes Beside Physics",
         description="Show the mechanism on its keyframes at the left and under physics at the right",
     )
-    sheet: BoolProperty(name="Contact Sheet", description="Make an overview of the frames too, a .png beside the video")
-    poster: BoolProperty(name="Poster", description="Render a fine picture of the middle too, a .png beside the video")
-    keep_frames: BoolProperty(name="Keep Frames", description="Leave the frames in a folder beside the video")
+    sheet: BoolProperty(
+        name="Contact Sheet", description="Also write an overview of the frames, a .png beside the video"
+    )
+    poster: BoolProperty(
+        name="Poster", description="Also render a fine picture of the middle frame, a .png beside the video"
+    )
+    keep_frames: BoolProperty(name="Keep Frames", description="Keep the rendered frames in a folder beside the video")
 
 
 def video_render_options(wishes: Any) -> FilmOptions:

@@ -644,7 +644,7 @@ def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
 
     from addon.blender.scene.read.mechanism import extract
 
-    with pytest.raises(ValueError, match="'Plain' holds no mechanism"):
+    with pytest.raises(ValueError, match="'Plain' has no mechanism"):
         extract(bpy.data.collections.new("Plain"))
 
 
