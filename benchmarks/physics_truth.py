@@ -66,7 +66,7 @@ def walkers() -> Iterator[Row]:
         speeds.append(case.seconds / (time.perf_counter() - start))
         wrong += bool(fault(case, found))
         yield Row(f"{case}: times real time", speeds[-1])
-        yield Row(f"{case}: worst pivot gap (units)", found.gap)
+        yield Row(f"{case}: worst pivot gap (units)", found.separation)
     yield Row(f"walkers that do otherwise than in the reference, of {len(CASES)}", wrong, 1)
     yield Row("slowest walker: seconds per second", 1.0 / min(speeds), 1.0)
 

@@ -27,6 +27,12 @@ def set_property_group(owner: Any, name: str, group: dict[str, Any]) -> None:
     kept[name] = group
 
 
+def stored_property_group(owner: Any, name: str) -> Any:
+    """Return an add-on's property group as Blender stores it, a mapping also of unknown names; None if all is unset."""
+    kept = owner.bl_system_properties_get() if BLENDER_VERSION >= (5, 0) else owner
+    return None if kept is None else kept.get(name)
+
+
 def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
     """Return the F-curve collection of ``action`` for ``id_block``, or None if there is none and ``create`` is off.
 

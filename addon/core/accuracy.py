@@ -63,17 +63,24 @@ def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[A
         line = AccuracyRow("Joint separation", format_percent(worst), format_percent(mean), "of a link's length")
         out.append(_rate_row(line, {line.what: worst}))
     for turns in (True, False):
-        driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
+        driven = [
+            joint for joint in truth.joints if joint.is_revolute == turns and not math.isnan(joint.tracking_error)
+        ]
         if driven:
-            mean = sum(joint.mean_error for joint in driven) / len(driven)
+            mean = sum(joint.mean_tracking_error for joint in driven) / len(driven)
             what = "Tracking error" if turns else "Tracking error (linear)"
             line = AccuracyRow(
-                what, _format_amount(max(joint.error for joint in driven), turns), _format_amount(mean, turns)
+                what, _format_amount(max(joint.tracking_error for joint in driven), turns), _format_amount(mean, turns)
             )
             out.append(
                 _rate_row(
                     line,
-                    {what: max(joint.error if turns else _relative_to_link(joint, joint.error) for joint in driven)},
+                    {
+                        what: max(
+                            joint.tracking_error if turns else _relative_to_link(joint, joint.tracking_error)
+                            for joint in driven
+                        )
+                    },
                 )
             )
     out.append(_stop_row(truth))
@@ -81,7 +88,7 @@ def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[A
         line = AccuracyRow("Energy gained", format_percent(truth.energy_gained), remark="of the largest kinetic energy")
         out.append(_rate_row(line, {line.what: truth.energy_gained}))
     lengths = [joint.length for joint in truth.joints if joint.length > 0.0]
-    depth = {"Penetration": truth.depth * len(lengths) / sum(lengths)} if lengths else {}
+    depth = {"Penetration": truth.penetration * len(lengths) / sum(lengths)} if lengths else {}
     out.append(_rate_row(_penetration_row(truth, names), depth))
     return out
 
@@ -120,18 +127,20 @@ def _threshold_text(what: str) -> str:
 
 
 def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
-    over = [joint for joint in truth.joints if joint.beyond > 0.0]
+    over = [joint for joint in truth.joints if joint.stop_overrun > 0.0]
     most = [
-        _format_amount(max(joint.beyond for joint in over if joint.turns == turns), turns)
+        _format_amount(max(joint.stop_overrun for joint in over if joint.is_revolute == turns), turns)
         for turns in (True, False)
-        if any(joint.turns == turns for joint in over)
+        if any(joint.is_revolute == turns for joint in over)
     ]
     many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
     values = {
         "Stop overrun" if turns else "Stop overrun (linear)": max(
-            joint.beyond if turns else _relative_to_link(joint, joint.beyond) for joint in over if joint.turns == turns
+            joint.stop_overrun if turns else _relative_to_link(joint, joint.stop_overrun)
+            for joint in over
+            if joint.is_revolute == turns
         )
-        for turns in {joint.turns for joint in over}
+        for turns in {joint.is_revolute for joint in over}
     }
     if not over:
         return AccuracyRow("Stop overrun", "none", good=True)
@@ -139,15 +148,15 @@ def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
 
 
 def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> AccuracyRow:
-    if truth.depth <= 0.0:
+    if truth.penetration <= 0.0:
         return AccuracyRow("Penetration", "none", good=True)
-    if truth.depth < MIN_PENETRATION:
+    if truth.penetration < MIN_PENETRATION:
         tiny = f"< {MIN_PENETRATION} m"
         return AccuracyRow("Penetration", tiny)
-    first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
-    depth = f"{truth.depth:.1g} m"
-    if GROUND_INDEX in truth.deep:
-        body = second if truth.deep[0] == GROUND_INDEX else first
+    first, second = (names.get(place, f"body {place + 1}") for place in truth.deepest_pair)
+    depth = f"{truth.penetration:.1g} m"
+    if GROUND_INDEX in truth.deepest_pair:
+        body = second if truth.deepest_pair[0] == GROUND_INDEX else first
         return AccuracyRow("Penetration", depth, remark=f"{body!r} in the ground")
     return AccuracyRow("Penetration", depth, remark=f"{first!r} in {second!r}")
 

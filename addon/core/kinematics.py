@@ -32,13 +32,13 @@ OPENING_TOLERANCE = 1e-7
 class Link:
     """Edge of the spanning tree: a joint, the ``body`` it places and the ``carrier`` (body id, None for the world).
 
-    ``against``: the joint points towards the root, its ``child`` is the carrier.
+    ``is_reversed``: the joint points towards the root, its ``child`` is the carrier.
     """
 
     joint: Joint
     body: str
     carrier: str | None
-    against: bool
+    is_reversed: bool
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Tree:
         out = []
         for link in self.links:
             ends = -1 if link.carrier is None else self.index[link.carrier], self.index[link.body]
-            out.append(LinkMotion.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.against))
+            out.append(LinkMotion.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.is_reversed))
             rest[ends[1]] = out[-1].rest.pose
         return out
 
@@ -157,7 +157,7 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
                     continue
                 placed.add(other)
                 assert other is not None
-                links.append(Link(joint, other, body, against=joint.child == body))
+                links.append(Link(joint, other, body, is_reversed=joint.child == body))
                 queue.append(other)
 
     grow(None)
@@ -433,10 +433,10 @@ class LinkMotion:
     carrier: int
     moves: list[tuple[FixedTransform, Dof, Array]]
     rest: FixedTransform
-    against: bool
+    is_reversed: bool
 
     @staticmethod
-    def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> LinkMotion:
+    def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], is_reversed: bool) -> LinkMotion:
         """Compile the step through a joint from the first of two ``ends`` (indices of bodies) to the second.
 
         Args:
@@ -444,11 +444,13 @@ class LinkMotion:
             value: Its values (poses, size) or (1, size), None for zero.
             before: The fixed pose (4, 4) from the carrier's last motion to the carrier.
             ends: Indices of carrier and body.
-            against: The joint's child is the carrier.
+            is_reversed: The joint's child is the carrier.
         """
-        entry, leave = (joint.frame_child, joint.frame_parent) if against else (joint.frame_parent, joint.frame_child)
+        entry, leave = (
+            (joint.frame_child, joint.frame_parent) if is_reversed else (joint.frame_parent, joint.frame_child)
+        )
         dealt = [] if value is None else split_by_dof(joint, np.asarray(value, dtype=np.float64))
-        if against:
+        if is_reversed:
             dealt = [(dof, -amount) for dof, amount in reversed(dealt)]
         fixed, moves = before @ entry, []
         for dof, amount in dealt:
@@ -458,12 +460,12 @@ class LinkMotion:
                 straight = replace(dof, axis=np.array([0.0, 0.0, 1.0]))
             moves.append((FixedTransform(fixed @ align), straight, amount))
             fixed = align.T
-        return LinkMotion(ends[1], ends[0], moves, FixedTransform(fixed @ inverse(leave)), against)
+        return LinkMotion(ends[1], ends[0], moves, FixedTransform(fixed @ inverse(leave)), is_reversed)
 
     def through(self, frames: FrameBatch, part: slice) -> FrameBatch:
         """Compute the frames after the body's last motion from those after the carrier's, for a slice of the poses."""
         for fixed, dof, amount in self.moves:
-            frames = move_by_dof(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
+            frames = move_by_dof(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.is_reversed)
         return frames
 
 

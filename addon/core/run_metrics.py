@@ -98,31 +98,32 @@ class SimulationRecord:
 class JointAccuracy:
     """Accuracy of one joint.
 
-    ``gap`` is its joint separation and ``tilt`` the angle between its axes; ``error`` is the tracking error of its
-    servos (nan without targets): of several those that rotate, or the sliders where none does; ``beyond`` is how far it
-    went beyond its stops. Lengths in the mechanism's unit, angles in radians; ``turns``: errors and stops are angles.
+    ``separation`` is its joint separation and ``tilt`` the angle between its axes; ``tracking_error`` is the error of
+    its servos (nan without targets): of several those that rotate, or the sliders where none does; ``stop_overrun`` is
+    how far it went beyond its stops. Lengths in the mechanism's unit, angles in radians; ``is_revolute``: errors and
+    stops are angles.
     """
 
     id: str
     name: str
     length: float
-    gap: float
-    mean_gap: float
+    separation: float
+    mean_separation: float
     tilt: float
-    turns: bool
-    error: float = math.nan
-    mean_error: float = math.nan
-    beyond: float = 0.0
+    is_revolute: bool
+    tracking_error: float = math.nan
+    mean_tracking_error: float = math.nan
+    stop_overrun: float = 0.0
 
     @property
     def share(self) -> float:
         """Return the largest joint separation as a share of the link's length."""
-        return self.gap / self.length if self.length > 0.0 else 0.0
+        return self.separation / self.length if self.length > 0.0 else 0.0
 
     @property
     def mean_relative_separation(self) -> float:
         """Return the mean joint separation as a share of the link's length."""
-        return self.mean_gap / self.length if self.length > 0.0 else 0.0
+        return self.mean_separation / self.length if self.length > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -130,15 +131,15 @@ class SimulationAccuracy:
     """Accuracy of a simulation.
 
     ``energy_gained`` is a share of the largest kinetic energy, nan where motors were active, nothing moved, or bodies
-    were too fast for their velocities to be determined from poses. ``depth`` is the largest penetration, of a body and
-    another or the ground, ``deep`` the two (indices) and ``deep_at`` the index of the frame.
+    were too fast for their velocities to be determined from poses. ``penetration`` is the largest one, of a body
+    and another or the ground, ``deepest_pair`` the two (indices) and ``deepest_index`` the index of the frame.
     """
 
     joints: tuple[JointAccuracy, ...]
     energy_gained: float = math.nan
-    depth: float = 0.0
-    deep: tuple[int, int] = (GROUND_INDEX, GROUND_INDEX)
-    deep_at: int = 0
+    penetration: float = 0.0
+    deepest_pair: tuple[int, int] = (GROUND_INDEX, GROUND_INDEX)
+    deepest_index: int = 0
 
     def worst(self, count: int = WORST_JOINT_COUNT) -> list[JointAccuracy]:
         """Return the joints with the largest separation relative to their links' length, the worst first."""
@@ -385,12 +386,12 @@ class SimulationFigures:
 
 def simulation_figures(run: SimulationRecord, truth: SimulationAccuracy) -> SimulationFigures:
     """Compute the figures of a simulation from its recording and its accuracy."""
-    turning = [joint for joint in truth.joints if joint.turns and not math.isnan(joint.error)]
+    turning = [joint for joint in truth.joints if joint.is_revolute and not math.isnan(joint.tracking_error)]
     return SimulationFigures(
         _distance_traveled(run),
         _energy_input(run),
-        float(np.mean([joint.mean_error for joint in turning])) if turning else math.nan,
-        max((joint.error for joint in turning), default=math.nan),
+        float(np.mean([joint.mean_tracking_error for joint in turning])) if turning else math.nan,
+        max((joint.tracking_error for joint in turning), default=math.nan),
         max((joint.share for joint in truth.joints), default=0.0),
     )
 

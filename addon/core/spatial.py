@@ -55,7 +55,7 @@ def cross_single(one: Array, other: Array) -> Array:
 class _LinkStep:
     """Step of forward kinematics from a carrier (index, None for the world) to a body: the joint with its two frames.
 
-    ``entry`` is the joint frame on the carrier and ``leave`` the inverse of the one on the body; ``against``: the
+    ``entry`` is the joint frame on the carrier and ``leave`` the inverse of the one on the body; ``is_reversed``: the
     joint's child is the carrier.
     """
 
@@ -64,7 +64,7 @@ class _LinkStep:
     joint: Joint
     entry: Array
     leave: Array
-    against: bool
+    is_reversed: bool
 
 
 class SinglePoseKinematics:
@@ -78,9 +78,9 @@ class SinglePoseKinematics:
         self._steps = []
         for link in tree.links:
             joint, carrier = link.joint, None if link.carrier is None else tree.index[link.carrier]
-            frames = (joint.frame_parent, joint.frame_child)[:: -1 if link.against else 1]
+            frames = (joint.frame_parent, joint.frame_child)[:: -1 if link.is_reversed else 1]
             self._steps.append(
-                _LinkStep(tree.index[link.body], carrier, joint, frames[0], inverse(frames[1]), link.against)
+                _LinkStep(tree.index[link.body], carrier, joint, frames[0], inverse(frames[1]), link.is_reversed)
             )
 
     def forward(self, coordinates: Mapping[str, Array]) -> Array:
@@ -95,7 +95,7 @@ class SinglePoseKinematics:
             value = coordinates.get(step.joint.id)
             if value is not None and len(value):
                 motion = joint_motion_single(step.joint, value)
-                pose = pose @ (inverse(motion) if step.against else motion)
+                pose = pose @ (inverse(motion) if step.is_reversed else motion)
             np.matmul(pose, step.leave, out=world[step.body])
         return world
 
@@ -190,8 +190,8 @@ class ConstrainedBodies:
         It is the acceleration along the row per unit of generalized force along it, at least 0.
         """
         answer = np.einsum("bi,bij->bj", push, self._loose)
-        against = self._scale * (self._flat @ answer.ravel())
-        return max(float((push * answer).sum() - against @ self._back @ against), 0.0)
+        is_reversed = self._scale * (self._flat @ answer.ravel())
+        return max(float((push * answer).sum() - is_reversed @ self._back @ is_reversed), 0.0)
 
 
 def constraint_directions(joint: Joint, values: Array, size: float = 1.0) -> Array:

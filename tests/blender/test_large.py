@@ -66,7 +66,7 @@ def test_the_loops_of_a_factory_share_one_look_at_its_channels(tmp_path: Path, m
 
 def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, collection = put_factory(tmp_path, 6)
-    wheels = [obj for obj in collection.all_objects if record_of(obj).is_flywheel]
+    wheels = [obj for obj in collection.all_objects if record_of(obj).is_inertia_proxy]
     assert len(wheels) > 20, "each of them was asked for the collections that it is in"
     looks = Counted(monkeypatch, stripping, "objects_in_collections")
 

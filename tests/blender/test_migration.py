@@ -57,7 +57,7 @@ def make_old(rig: Any, version: int) -> None:
             bone.knuckle.property_unset("known_name")
         for empty in parts_of(rig, "JOINT"):
             empty.knuckle.property_unset("fitted")
-            empty.knuckle.joint.property_unset("boned")
+            empty.knuckle.joint.property_unset("bone_kinds")
             for dof in empty.knuckle.joint.dofs:
                 for name in ("step", "channel", "channel_index"):
                     dof.property_unset(name)
@@ -82,10 +82,10 @@ def kept(rig: Any) -> dict[str, Any]:
 
     joints = {
         empty.name: (
-            empty.knuckle.joint.boned,
+            empty.knuckle.joint.bone_kinds,
             [(dof.step, dof.channel, dof.channel_index) for dof in empty.knuckle.joint.dofs],
             list(empty.knuckle.fitted),
-            empty.knuckle.joint.against,
+            empty.knuckle.joint.is_reversed,
             list(empty.knuckle.joint.opening),
         )
         for empty in parts_of(rig, "JOINT")
@@ -313,9 +313,9 @@ def test_a_model_of_a_newer_release_is_told_of_and_left_alone(
     assert "'hexapod' was saved by a newer release" in capsys.readouterr().out
     bpy.context.view_layer.objects.active = rig
     for operator in (bpy.ops.knuckle.build_physics, bpy.ops.knuckle.clear_physics, bpy.ops.knuckle.refit):
-        with pytest.raises(RuntimeError, match="was saved by a newer Knuckle: update Knuckle"):
+        with pytest.raises(RuntimeError, match="saved by a newer release of Knuckle. Update Knuckle"):
             operator()
-    with pytest.raises(RuntimeError, match="was saved by a newer Knuckle: update Knuckle"):
+    with pytest.raises(RuntimeError, match="saved by a newer release of Knuckle. Update Knuckle"):
         bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "out.jm"), format="juice")
     assert not (tmp_path / "out.jm").exists()
     for frame in (1, 2, 3):

@@ -121,7 +121,7 @@ def test_every_kind_of_joint_both_ways_round(kind: str, backwards: bool) -> None
     held = Mechanism(bodies=[base, tip], joints=[joint, some_joint("k", rng, *((joint.child, joint.parent)))])
     tree = spanning_tree(held)
     assert [root.id for root in tree.roots] == ["b0"]
-    assert tree.links[0].against == backwards
+    assert tree.links[0].is_reversed == backwards
     value = rng.uniform(-0.8, 0.8, (4, size_of(joint)))
     world = tree.forward({"j": value}, 4)
     for k in range(4):
@@ -247,7 +247,10 @@ def test_of_equally_heavy_bodies_the_first_in_the_file_is_the_root() -> None:
 def test_what_is_joined_to_the_world_has_no_root() -> None:
     tree = spanning_tree(linked((None, "a"), ("b", "a"), masses={"c": 1}))
     assert [root.id for root in tree.roots] == ["c"]
-    assert [(link.body, link.carrier, link.against) for link in tree.links] == [("a", None, False), ("b", "a", True)]
+    assert [(link.body, link.carrier, link.is_reversed) for link in tree.links] == [
+        ("a", None, False),
+        ("b", "a", True),
+    ]
 
 
 def test_two_joints_between_the_same_bodies_are_a_loop() -> None:

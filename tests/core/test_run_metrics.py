@@ -68,12 +68,12 @@ def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     wanted[:10] = np.nan
     wanted[50] += 2 * math.pi + 0.05
     (found,) = measure_accuracy(run(poses, joints=(hinge(wanted, lower=-0.45, upper=0.6),))).joints
-    assert (found.gap, found.share) == (pytest.approx(0.05), pytest.approx(0.05 / 4))
-    assert found.mean_gap == pytest.approx(0.05 * (TIMES > 1.0).mean())
+    assert (found.separation, found.share) == (pytest.approx(0.05), pytest.approx(0.05 / 4))
+    assert found.mean_separation == pytest.approx(0.05 * (TIMES > 1.0).mean())
     assert found.tilt == pytest.approx(0.1, abs=1e-3)
-    assert found.error == pytest.approx(0.07, abs=1e-3)
-    assert found.mean_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
-    assert found.beyond == pytest.approx(-0.45 - angles.min(), abs=1e-3)
+    assert found.tracking_error == pytest.approx(0.07, abs=1e-3)
+    assert found.mean_tracking_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
+    assert found.stop_overrun == pytest.approx(-0.45 - angles.min(), abs=1e-3)
     assert str(joint_separation_row(found)) == "Knee: 1.2 % at worst, 0.62 % on average. Good"
 
 
@@ -83,10 +83,10 @@ def test_along_its_slide_a_joint_does_not_come_apart() -> None:
     axis = np.array([0.6, 0.0, 0.8])
     joint = Joint("1", "", "prismatic", None, None, dofs=[Dof("translation", axis, upper=9.0)])
     (found,) = measure_accuracy(run(poses, joints=(MeasuredJoint(joint, 1, 0, np.eye(4), np.eye(4), 1.0),))).joints
-    assert found.gap == pytest.approx(0, abs=1e-12)
-    assert (found.name, found.turns) == ("1", False)
-    assert found.beyond == pytest.approx(10 - 9)
-    assert math.isnan(found.error)
+    assert found.separation == pytest.approx(0, abs=1e-12)
+    assert (found.name, found.is_revolute) == ("1", False)
+    assert found.stop_overrun == pytest.approx(10 - 9)
+    assert math.isnan(found.tracking_error)
 
 
 def test_a_weld_may_move_nowhere() -> None:
@@ -94,7 +94,7 @@ def test_a_weld_may_move_nowhere() -> None:
     poses[:, 1, 3] = 0.2
     weld = MeasuredJoint(Joint("1", "", "fixed", None, None), 1, 0, np.eye(4), np.eye(4), 2.0)
     (found,) = measure_accuracy(run(poses, joints=(weld,))).joints
-    assert (found.gap, found.tilt, found.share) == pytest.approx((0.2, 0.3, 0.1))
+    assert (found.separation, found.tilt, found.share) == pytest.approx((0.2, 0.3, 0.1))
 
 
 def falling(strength: float) -> np.ndarray:
@@ -163,7 +163,7 @@ def test_the_deepest_is_named() -> None:
     ]
     still = turned_about_z(np.zeros(4))
     found = measure_accuracy(run(still, still, overlaps=overlaps))
-    assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
+    assert (found.penetration, found.deepest_pair, found.deepest_index) == (0.4, (0, 1), 1)
     assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 m ('Foot' in 'Shin')"
     below = accuracy_rows(measure_accuracy(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
     assert (below.worst, below.remark) == ("0.3 m", "'Foot' in the ground")

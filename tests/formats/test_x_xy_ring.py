@@ -356,7 +356,7 @@ def test_a_mechanism_of_another_format_moves_the_same_there(texts: dict[str, str
         link = by_body.get(own)
         if link is None:
             roots[own] = np.array(answer["posed"][at[name]])
-        elif link.against:  # its last axis comes first in the file, and a ball is turned the other way
+        elif link.is_reversed:  # its last axis comes first in the file, and a ball is turned the other way
             coordinates[link.joint.id] = [-x for x in values] if link.joint.type == "ball" else values[::-1]
         else:
             coordinates[link.joint.id] = values

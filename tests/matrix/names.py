@@ -163,7 +163,7 @@ def tick(*joints: Any) -> None:
     """Tick joints in the table, and no others."""
     for joint in parts("JOINT"):
         for dof in dofs(joint):
-            dof.ticked = joint in joints
+            dof.is_marked = joint in joints
 
 
 def twin_id(obj: Any) -> tuple[str, str]:
@@ -259,7 +259,7 @@ EDITED: dict[str, str] = {
     **dict.fromkeys(("KnuckleDof.lower_angle", "KnuckleDof.each_lower_angle"), "dof lower"),
     **dict.fromkeys(("KnuckleDof.upper_angle", "KnuckleDof.each_upper_angle"), "dof upper"),
     **{f"KnuckleDof.{name}_angle": f"dof {name}" for name in ("position", "velocity", "rest")},
-    "KnuckleDof.ticked": "dof gain",
+    "KnuckleDof.is_marked": "dof gain",
     **{f"KnuckleModel.{MODEL[name]}": name for name in MODEL},
     "KnuckleModel.symmetric": "body pose",
     "KnuckleModel.assemblies": "assembly",
@@ -278,15 +278,15 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleShape.spheres KnuckleShape.type "
         "KnuckleShape.visual KnuckleShape.collision KnuckleShape.collidable KnuckleShape.has_child "
         "KnuckleShape.has_color KnuckleShape.mesh KnuckleMaterial.is_built KnuckleMaterial.built KnuckleBone.joint "
-        "KnuckleBone.step KnuckleBone.turn KnuckleBone.built_name KnuckleBone.known_name KnuckleBone.root "
+        "KnuckleBone.step KnuckleBone.joint_rotation KnuckleBone.built_name KnuckleBone.known_name KnuckleBone.root "
         "KnuckleDof.kind KnuckleDof.axis KnuckleDof.actuator KnuckleDof.file_sign KnuckleDof.pitch KnuckleDof.start "
-        "KnuckleDof.assembled KnuckleDof.begins KnuckleDof.start_rates KnuckleDof.parts KnuckleDof.step "
+        "KnuckleDof.assembled KnuckleDof.assembled_start KnuckleDof.start_rates KnuckleDof.parts KnuckleDof.step "
         "KnuckleDof.channel KnuckleDof.channel_index KnuckleJoint.parent KnuckleJoint.child KnuckleJoint.at_world "
-        "KnuckleJoint.active KnuckleJoint.loop KnuckleJoint.is_open KnuckleJoint.opening KnuckleJoint.follows "
-        "KnuckleJoint.against KnuckleJoint.dofs KnuckleJoint.boned KnuckleJoint.parts KnuckleModel.version "
+        "KnuckleJoint.active KnuckleJoint.loop KnuckleJoint.is_open KnuckleJoint.opening KnuckleJoint.is_dependent "
+        "KnuckleJoint.is_reversed KnuckleJoint.dofs KnuckleJoint.bone_kinds KnuckleJoint.parts KnuckleModel.version "
         "KnuckleModel.uid KnuckleModel.format KnuckleModel.dialect KnuckleModel.path KnuckleModel.encoding "
         "KnuckleModel.fold KnuckleModel.document KnuckleModel.collection KnuckleModel.rig KnuckleModel.upright "
-        "KnuckleModel.has_collision KnuckleModel.let_go KnuckleAssembly.path KnuckleModel.sine_without_type"
+        "KnuckleModel.has_collision KnuckleModel.forgotten_ids KnuckleAssembly.path KnuckleModel.sine_without_type"
     ),
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing has seen": (
@@ -294,19 +294,20 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleObject.seen_count"
     ),
     "helper objects and state of physics": (
-        "KnuckleObject.flywheel KnuckleObject.weld KnuckleObject.is_flywheel KnuckleObject.flywheel_of "
-        "KnuckleObject.flywheel_share KnuckleObject.keeps_source KnuckleObject.is_ground KnuckleObject.is_apart "
-        "KnuckleJoint.motor KnuckleJoint.preload KnuckleJoint.motors KnuckleJoint.losses KnuckleJoint.far_stops "
-        "KnuckleJoint.pushes KnuckleMotor.* KnuckleWorldBackup.* KnuckleModel.anchor KnuckleModel.throws "
-        "KnuckleModel.lift KnuckleModel.before KnuckleModel.body_keys KnuckleAccuracy.* KnuckleJointAccuracy.* "
-        "KnuckleModel.truth KnuckleModel.contact_friction"
+        "KnuckleObject.inertia_proxy KnuckleObject.inertia_proxy_constraint KnuckleObject.is_inertia_proxy "
+        "KnuckleObject.inertia_proxy_of KnuckleObject.inertia_proxy_share KnuckleObject.keeps_source "
+        "KnuckleObject.is_ground KnuckleObject.is_collision_filter KnuckleJoint.motor KnuckleJoint.spring_preload "
+        "KnuckleJoint.motors KnuckleJoint.loss_motors KnuckleJoint.limit_constraints KnuckleJoint.spring_motors "
+        "KnuckleMotor.* KnuckleWorldBackup.* KnuckleModel.anchor KnuckleModel.velocity_motors "
+        "KnuckleModel.ground_offset KnuckleModel.world_backup KnuckleModel.body_keys KnuckleAccuracy.* "
+        "KnuckleJointAccuracy.* KnuckleModel.accuracy KnuckleModel.contact_friction"
     ),
     "settings of simulation, display and motion that no model file has": (
-        "KnuckleModel.drive KnuckleModel.target KnuckleModel.law KnuckleModel.match_inertia KnuckleModel.has_ground "
-        "KnuckleModel.self_collide KnuckleModel.show_collision KnuckleModel.key_bodies KnuckleModel.controls "
-        "KnuckleModel.listens_to KnuckleModel.servo_names KnuckleModel.servo_name_index KnuckleControls.* "
-        "KnuckleModel.time_step KnuckleOrigin.* KnuckleOriginServo.* KnuckleAttribute.* KnuckleServoName.* "
-        "KnuckleAction.* KnuckleJointList.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
+        "KnuckleModel.drive KnuckleModel.target KnuckleModel.law KnuckleModel.match_inertia "
+        "KnuckleModel.has_ground KnuckleModel.self_collide KnuckleModel.show_collision KnuckleModel.key_bodies "
+        "KnuckleModel.controls KnuckleModel.gait_inputs KnuckleModel.servo_names KnuckleModel.servo_name_index "
+        "KnuckleControls.* KnuckleModel.time_step KnuckleOrigin.* KnuckleOriginServo.* KnuckleAttribute.* "
+        "KnuckleServoName.* KnuckleAction.* KnuckleJointList.* KnuckleFilm.* KnuckleOverlay.* KnuckleMeshFolder.*"
     ),
     "what lists of panels show": "KnuckleJointList.* KnuckleSeverities.*",
     "settings of Live Input": "KnuckleLiveInput.* KnuckleLiveServo.*",

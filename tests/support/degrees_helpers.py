@@ -26,7 +26,7 @@ def pose_of(vector: Iterable[float], place: Iterable[float]) -> Array:
     return out
 
 
-def linked(*dofs: Dof, frame: Array | None = None, body: Array | None = None, against: bool = False) -> Mechanism:
+def linked(*dofs: Dof, frame: Array | None = None, body: Array | None = None, is_reversed: bool = False) -> Mechanism:
     """Post, arm and hand: a joint with these degrees of freedom (id ``j``) between the first two, a hinge to the third.
 
     ``frame`` is the joint's in the post, ``body`` the arm's pose. The post is fixed to the world; ``against`` makes the
@@ -43,7 +43,7 @@ def linked(*dofs: Dof, frame: Array | None = None, body: Array | None = None, ag
     hinge.frame_child = pose_of((0, 0, 0), (-0.5, 0, 0))
     fixed = Joint("g", "Ground", "weld", None, "post")
     mechanism = Mechanism("linked", bodies=[post, arm, hand], joints=[fixed, joint, hinge])
-    return turned(mechanism, "j") if against else mechanism
+    return turned(mechanism, "j") if is_reversed else mechanism
 
 
 def turned(mechanism: Mechanism, *ids: str) -> Mechanism:
@@ -124,7 +124,7 @@ def pose(rig: Any, values: Mapping[str, Array]) -> None:
 
     from addon.blender.data.channels import servo_channels
 
-    turn_of = {bone.name: np.array(bone.knuckle.turn).reshape(3, 3) for bone in rig.data.bones}
+    turn_of = {bone.name: np.array(bone.knuckle.joint_rotation).reshape(3, 3) for bone in rig.data.bones}
     for joint, channels in servo_channels(rig).items():
         told = np.asarray(values.get(joint, np.zeros(len(channels)))).ravel()
         for channel, value in zip(channels, told, strict=True):
@@ -135,10 +135,10 @@ def pose(rig: Any, values: Mapping[str, Array]) -> None:
             assert bone.rotation_mode == "QUATERNION"
             if channel.index:
                 continue
-            own = told[channel.number : channel.number + DOF_SIZE[channel.kind]]
+            own = told[channel.dof_index : channel.dof_index + DOF_SIZE[channel.kind]]
             motion = pose_of(own[:3], own[3:] if len(own) > 3 else (0, 0, 0))
-            motion = inverse(motion) if channel.against else motion
-            vector, turn = own[:3] * (-1 if channel.against else 1), turn_of[bone.name]
+            motion = inverse(motion) if channel.is_reversed else motion
+            vector, turn = own[:3] * (-1 if channel.is_reversed else 1), turn_of[bone.name]
             angle = float(np.linalg.norm(vector))
             direction = turn.T @ vector / (angle or 1.0)
             bone.rotation_quaternion = (math.cos(angle / 2), *(math.sin(angle / 2) * direction))
@@ -173,7 +173,7 @@ def worst(rig: Any, mechanism: Mechanism, rest: Mapping[str, Array], values: Map
     return error
 
 
-both_ways = pytest.mark.parametrize("against", [False, True], ids=["along the tree", "against the tree"])
+both_ways = pytest.mark.parametrize("is_reversed", [False, True], ids=["along the tree", "against the tree"])
 
 
 def chain(rig: Any, joint: str = "j") -> list[Any]:

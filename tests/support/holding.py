@@ -40,7 +40,7 @@ FRAME = 8
 
 
 def _posable(rig: Any) -> dict[str, Any]:
-    follows = {record_of(each).source_id for each in parts(rig, "JOINT") if record_of(each).joint.follows}
+    follows = {record_of(each).source_id for each in parts(rig, "JOINT") if record_of(each).joint.is_dependent}
     return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
 
 
@@ -61,7 +61,7 @@ def posed(rig: Any, seed: int = 1) -> None:
     """Every joint that is not led by a loop somewhere between its stops, and the roots away from home."""
     random = np.random.default_rng(seed)
     for joint, own in _posable(rig).items():
-        values = [_within(rig, joint, channel.number, random.uniform(-0.4, 0.4)) for channel in own]
+        values = [_within(rig, joint, channel.dof_index, random.uniform(-0.4, 0.4)) for channel in own]
         write_pose(rig, own, np.array(values))
     for name in root_bones(rig).values():
         rig.pose.bones[name].location = random.uniform(-0.2, 0.2, 3)
@@ -74,7 +74,7 @@ def beyond(rig: Any) -> None:
     for joint, own in _posable(rig).items():
         for channel in own:
             if channel.is_single and channel.prop == "rotation_euler":
-                _low, high = read_stops(dofs[joint][channel.number])
+                _low, high = read_stops(dofs[joint][channel.dof_index])
                 if high is not None and -2.0 < high < 2.0:
                     setattr_at(rig.pose.bones[channel.bone], channel.prop, channel.index, high + 0.7)
 
@@ -224,7 +224,7 @@ def chosen_joints(rig: Any) -> list[Any]:
         lambda j: j.at_world,
         lambda j: j.loop,
         lambda j: len(j.dofs) > 1,
-        lambda j: j.against,
+        lambda j: j.is_reversed,
     ]
     out = []
     for kind in kinds:

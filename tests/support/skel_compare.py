@@ -64,7 +64,7 @@ def same_as_dart(mechanism: Mechanism, dart: dict[str, Any], left_out: Sequence[
     seen = {f"{skeleton['name']}/{body['name']}" for skeleton in dart["skeletons"] for body in skeleton["bodies"]}
     tree = spanning_tree(mechanism)
     carried = {link.body: link.joint for link in tree.links}
-    assert not any(link.against for link in tree.links)
+    assert not any(link.is_reversed for link in tree.links)
     for number in range(4):
         given, roots = _coordinates(dart, number, carried, {root.id: root.pose for root in tree.roots})
         if number == 0:

@@ -152,7 +152,7 @@ def loop():
     yield
     yield 1
     loops = [obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT"]
-    pick(next(obj for obj in loops if obj.knuckle.joint.follows))
+    pick(next(obj for obj in loops if obj.knuckle.joint.is_dependent))
     yield from tour("08_loop", "model", "servos", "report")
 
 

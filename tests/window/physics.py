@@ -85,7 +85,7 @@ def baked():
         pause(1)
         yield
     expect(rigs()[0].data.knuckle.drive == "KEYS", "the bake plays on keys")
-    expect(rigs()[0].data.knuckle.truth.run != "", "and how true it was is known")
+    expect(rigs()[0].data.knuckle.accuracy.run != "", "and how true it was is known")
     bpy.context.scene.frame_end = 90
     bpy.context.scene.frame_set(60)
     shot("05_baked")

@@ -146,13 +146,13 @@ def key_unmatched_servos(rig: bpy.types.Object, action: bpy.types.Action) -> tup
     """
     require_no_tweak_mode(rig)
     report, keyed = Report(), []
-    taken = {(servo.joint, servo.number) for kept in action_record(action).origins for servo in kept.servos}
+    taken = {(servo.joint, servo.dof_index) for kept in action_record(action).origins for servo in kept.servos}
     for origin, kept in sources_with_records(action, report):
         found = match_channels(origin.motion, rig, report=report)
         fresh = {
             place: channel
             for place, channel in found.items()
-            if place in origin.idle and (channel.joint, channel.number) not in taken
+            if place in origin.idle and (channel.joint, channel.dof_index) not in taken
         }
         tracks: Tracks = {
             channel: trajectory_keys(origin.motion.trajectories[place], origin.clock, origin.units, channel)
@@ -161,7 +161,7 @@ def key_unmatched_servos(rig: bpy.types.Object, action: bpy.types.Action) -> tup
         span = float(origin.clock.keys(0.0)), float(origin.clock.keys(origin.motion.duration))
         merge_tracks(rig, action, tracks, span)
         record_channels(kept, fresh)
-        taken |= {(channel.joint, channel.number) for channel in fresh.values()}
+        taken |= {(channel.joint, channel.dof_index) for channel in fresh.values()}
         keyed += [origin.motion.trajectories[place].name for place in fresh]
     return keyed, report
 

@@ -159,7 +159,9 @@ def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
     apart = [np.diff(each.keyframe_times.astype(np.float32)).min() for each in keys if len(each) > 1]
     least = min(apart, default=np.inf)
     if least < MIN_KEY_SPACING:
-        raise ValueError(f"Keyframes: distance of {max(least, 0.0):.2g} frames, below Blender's minimum of 0.01: {remedy}")
+        raise ValueError(
+            f"Keyframes: distance of {max(least, 0.0):.2g} frames, below Blender's minimum of 0.01: {remedy}"
+        )
 
 
 def read_curve(curve: bpy.types.FCurve) -> CurveData:
@@ -234,7 +236,7 @@ def block_curves(
 def pose_block_coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
     """Return the joint values (n, size), continuous, of bone locations (n, 3) and quaternions (n, 4)."""
     free = block[0].kind == "free"
-    return coordinates_from_keys(places, turns, block_rotation(rig, block[0].bone), block[0].against, free)
+    return coordinates_from_keys(places, turns, block_rotation(rig, block[0].bone), block[0].is_reversed, free)
 
 
 def read_block(
@@ -358,7 +360,7 @@ def _constrained_bones(rig: bpy.types.Object, driven: set[str]) -> set[str]:
 
 def _dependent_bones(found: RigParts) -> set[str]:
     """Return the bones without keyframes that follow their closed loops; none if nothing of the rig is keyed."""
-    follow = {record_of(empty).source_id for empty in found.joints if record_of(empty).joint.follows}
+    follow = {record_of(empty).source_id for empty in found.joints if record_of(empty).joint.is_dependent}
     keyed = {path.rpartition(".")[0] for path, _index in pose_curves(found.rig)} if follow else set()
     if not keyed:
         return set()

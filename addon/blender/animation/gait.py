@@ -79,7 +79,7 @@ def set_up_gait(
     gait = find_gait(mechanism)
     if gait is None:
         return
-    settings(rig).listens_to = ",".join(gait.controls)
+    settings(rig).gait_inputs = ",".join(gait.controls)
     rate = scene.render.fps / scene.render.fps_base
     last = scene.frame_start + int(np.ceil(seconds * rate))
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
@@ -261,7 +261,7 @@ def document_presets(rig: bpy.types.Object) -> dict[str, InputValues]:
     Raises:
         FormatError: The document cannot be read, for example while its text is being edited.
     """
-    if not settings(rig).listens_to:
+    if not settings(rig).gait_inputs:
         return {}
     data, path = document_bytes(rig), settings(rig).path
     if data is None:
@@ -275,7 +275,7 @@ def document_presets(rig: bpy.types.Object) -> dict[str, InputValues]:
 
 def input_names(rig: bpy.types.Object) -> list[str]:
     """Return the names of the inputs that a mechanism's gait reads, in its order."""
-    return [name for name in settings(rig).listens_to.split(",") if name]
+    return [name for name in settings(rig).gait_inputs.split(",") if name]
 
 
 def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[str, float]) -> bool:

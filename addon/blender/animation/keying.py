@@ -165,7 +165,7 @@ def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, 
         frames, values, given = subdivide_rotations(frames, values, firm)
         held = np.zeros(len(frames), dtype=bool)
         held[given] = firm
-    places, turns = block_bone_channels(values, block_rotation(rig, block[0].bone), block[0].against)
+    places, turns = block_bone_channels(values, block_rotation(rig, block[0].bone), block[0].is_reversed)
     return BlockKeys(frames, places, turns, np.where(held, CONSTANT, LINEAR).astype(np.int32), given)
 
 

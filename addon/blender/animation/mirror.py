@@ -176,7 +176,7 @@ class _CurveMirror:
     def _block(self, source: Channel, target: Channel, part: DofMap) -> None:
         """Mirror a ball joint or free block: quaternion and location of its bone, which are in the bone's axes."""
         free = part.kind == "free"
-        if free and source.against != target.against:
+        if free and source.is_reversed != target.is_reversed:
             self.report.warn(
                 "mirror-alone", f"Servo {source.name!r}: unchanged, parent and child of its twin are reversed"
             )
@@ -185,7 +185,7 @@ class _CurveMirror:
             self.report.warn("mirror-muted", f"Servo {source.name!r}: unchanged, some of its F-Curves are muted")
             return
         into, out_of = block_rotation(self.rig, source.bone), block_rotation(self.rig, target.bone).T
-        sense = 1.0 if source.against == target.against else -1.0
+        sense = 1.0 if source.is_reversed == target.is_reversed else -1.0
         self._vector(source.bone, target.bone, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
         if free:
             self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)

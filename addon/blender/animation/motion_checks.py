@@ -84,7 +84,7 @@ def apply_stop_policy(
     beyond: list[str] = []
     ends = dof_stops(found.joints)
     for channel, track in tracks.items():
-        limits = ends.get((channel.joint, channel.number), (None, None))
+        limits = ends.get((channel.joint, channel.dof_index), (None, None))
         out = beyond_stops(track.values, limits) != 0.0
         if not out.any():
             continue
@@ -194,7 +194,7 @@ def servo_stops(rig: bpy.types.Object) -> dict[str, StopPair]:
     """Return lower and upper stop by servo name, None where there is none."""
     found = RigParts(rig)
     stops, every = dof_stops(found.joints), servo_channels(rig, found).values()
-    return {channel.name: stops[channel.joint, channel.number] for own in every for channel in own}
+    return {channel.name: stops[channel.joint, channel.dof_index] for own in every for channel in own}
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[ServoRow]:
@@ -266,11 +266,13 @@ def _block_tracks(
     """Yield the values of a ball joint or free block, from its bone's quaternion and location."""
     pose = rig.pose.bones[bone]
     frames = np.unique(np.concatenate([track[0] for track in tracks.values()]))
-    turn, against = block_rotation(rig, bone), block[0].against
-    vectors = coordinates_from_keys(None, _block_pose(pose, block, tracks, frames)[:, :4], turn, against, free=False)
+    turn, is_reversed = block_rotation(rig, bone), block[0].is_reversed
+    vectors = coordinates_from_keys(
+        None, _block_pose(pose, block, tracks, frames)[:, :4], turn, is_reversed, free=False
+    )
     frames = _refine_frames(frames, vectors)
     numbers = _block_pose(pose, block, tracks, frames)
-    values = coordinates_from_keys(numbers[:, 4:], numbers[:, :4], turn, against, block[0].kind == "free")
+    values = coordinates_from_keys(numbers[:, 4:], numbers[:, :4], turn, is_reversed, block[0].kind == "free")
     before = [np.searchsorted(track[0], frames, side="right") - 1 for track in tracks.values()]
     held = np.all([t[2][np.clip(b, 0, None)] for t, b in zip(tracks.values(), before, strict=True)], axis=0)
     for channel in block:

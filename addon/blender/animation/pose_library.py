@@ -49,7 +49,7 @@ def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None
 
 def _independent_channels(rig: bpy.types.Object) -> ChannelsByJoint:
     """Return the channels of the joints that follow no closed loop, by joint id."""
-    follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.follows}
+    follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.is_dependent}
     return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
 
 
@@ -80,7 +80,7 @@ def zero_servos(
     for joint, own in channels.items():
         values = np.array([channel.start for channel in own])
         if to == "zero":
-            each = [clamp_values_to_stops(np.zeros(1), stops[joint, channel.number])[0] for channel in own]
+            each = [clamp_values_to_stops(np.zeros(1), stops[joint, channel.dof_index])[0] for channel in own]
             values = np.array(each)
         write_pose(rig, own, values)
     reset_unused_channels(rig, channels)
@@ -255,7 +255,7 @@ def _target_coordinates(
     for joint, own in every.items():
         if any(channel.name in told for channel in own):
             here = now[joint].tolist()
-            out[joint] = np.array([told.get(channel.name, here[channel.number]) for channel in own])
+            out[joint] = np.array([told.get(channel.name, here[channel.dof_index]) for channel in own])
     return out
 
 
@@ -264,6 +264,6 @@ def _nearest_coordinates(own: Sequence[Channel], aim: Array, here: Array) -> Arr
     out = aim.copy()
     for channel in own:
         if not channel.is_single and channel.index == 0:
-            three = slice(channel.number, channel.number + 3)
+            three = slice(channel.dof_index, channel.dof_index + 3)
             out[three] = nearest_rotation_vectors(aim[None, three], here[None, three])[0]
     return out

@@ -75,8 +75,8 @@ class PoseReader:
         self._rig = rig
         every = motion_channels(rig) if any(channel.is_root for channel in wanted) else servo_channels(rig)
         channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
-        place = {(channel.joint, channel.number): k for k, channel in enumerate(channels)}
-        self._wanted = np.array([place[channel.joint, channel.number] for channel in wanted], dtype=np.intp)
+        place = {(channel.joint, channel.dof_index): k for k, channel in enumerate(channels)}
+        self._wanted = np.array([place[channel.joint, channel.dof_index] for channel in wanted], dtype=np.intp)
         self._count = len(channels)
         names = list(dict.fromkeys(channel.bone for channel in channels))
         self._bones = LocalPoses(rig, names)
@@ -135,7 +135,7 @@ class _BlockGroup:
     rows: Indices
     channels: Indices
     turns: Array
-    against: bool
+    is_reversed: bool
     before: Array | None = None
 
     def read(self, local: Array, written: Array) -> Array:
@@ -144,10 +144,10 @@ class _BlockGroup:
         At first these are what the quaternions say, if they are the source of the pose, and then the nearest to what
         was read before.
         """
-        found = block_coordinates(local, self.turns, self.against, free=self.channels.shape[1] > 3)
+        found = block_coordinates(local, self.turns, self.is_reversed, free=self.channels.shape[1] > 3)
         vectors = found[:, :3]
         if self.before is None:
-            told = rotation_vectors_as_written(written, self.turns, self.against)
+            told = rotation_vectors_as_written(written, self.turns, self.is_reversed)
             same = np.linalg.norm(nearest_rotation_vectors(vectors, told) - told, axis=1) < _VECTOR_TOLERANCE
             self.before = np.where(same[:, None], told, vectors)
         found[:, :3] = self.before = nearest_rotation_vectors(vectors, self.before)
@@ -268,7 +268,7 @@ def euler_groups(channels: Sequence[Channel], row: dict[str, int]) -> list[Euler
             own.setdefault(channel.bone, []).append(number)
     alike: dict[tuple[int, ...], list[list[int]]] = {}
     for numbers in own.values():
-        numbers.sort(key=lambda k: channels[k].number, reverse=channels[numbers[0]].against)
+        numbers.sort(key=lambda k: channels[k].dof_index, reverse=channels[numbers[0]].is_reversed)
         alike.setdefault(tuple(channels[k].index for k in numbers), []).append(numbers)
     out = []
     for columns, groups in alike.items():
@@ -284,15 +284,15 @@ def _block_groups(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[
     alike: dict[tuple[int, bool], list[int]] = {}
     for number, channel in enumerate(channels):
         if channel.prop == "rotation_quaternion" and channel.index == 0:
-            alike.setdefault((DOF_SIZE[channel.kind], channel.against), []).append(number)
+            alike.setdefault((DOF_SIZE[channel.kind], channel.is_reversed), []).append(number)
     return [
         _BlockGroup(
             np.array([row[channels[k].bone] for k in first], dtype=np.intp),
             np.array(first, dtype=np.intp)[:, None] + np.arange(size),
             np.array([block_rotation(rig, channels[k].bone) for k in first]),
-            against,
+            is_reversed,
         )
-        for (size, against), first in alike.items()
+        for (size, is_reversed), first in alike.items()
     ]
 
 

@@ -227,7 +227,9 @@ def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
     """Return the rows of a mechanism's list of servo names, each with the present name of its servo."""
     rows = list(settings(rig).servo_names)
     names = servo_names_by_joint(rig) if any(row.joint for row in rows) else {}
-    return [(row, own[row.number] if row.number < len(own := names.get(row.joint, ())) else row.servo) for row in rows]
+    return [
+        (row, own[row.dof_index] if row.dof_index < len(own := names.get(row.joint, ())) else row.servo) for row in rows
+    ]
 
 
 # ---------------------------------------------------------------- handlers

@@ -253,7 +253,7 @@ def _stopped_bones(rig: bpy.types.Object) -> dict[str, list[_StoppedBone]]:
                 if bone in place and (prop != "location" or any(stop.begins is not None for stop in alike)):
                     posed = sum(dof.step == step and dof.channel == prop for dof in dofs)
                     found.append(
-                        _StoppedBone(place[bone], alike, posed > 1, joint.follows, _rotation_order(dofs, step))
+                        _StoppedBone(place[bone], alike, posed > 1, joint.is_dependent, _rotation_order(dofs, step))
                     )
     return out
 
@@ -358,7 +358,7 @@ def reset_limits() -> None:
     for rig in (rig for armature in bpy.data.armatures for rig in rigs_of(armature)):
         if rig.session_uid in _cache:
             for stops in bone_stops(rig).values():
-                stops.let_go(rig)
+                stops.forgotten_ids(rig)
 
 
 @persistent

@@ -199,7 +199,7 @@ class _MotionSampler:
         self._report_muted(wanted if self.options.servos == "SELECTED" else self.channels)
         if not self.physical:
             report_frame_rate(self.action, self.clock, self.report)
-        tracks = self._from_physics([c for c in wanted if (c.joint, c.number) in self.physical])
+        tracks = self._from_physics([c for c in wanted if (c.joint, c.dof_index) in self.physical])
         exact: dict[Channel, Trajectory] = {}
         if self.options.keys != "SAMPLED":
             exact = self._copy_keys([channel for channel in wanted if channel not in tracks])
@@ -220,7 +220,7 @@ class _MotionSampler:
         self.sampled += channels
         return {
             channel: Trajectory(
-                channel.name, times.copy(), np.interp(frames, *self.physical[channel.joint, channel.number])
+                channel.name, times.copy(), np.interp(frames, *self.physical[channel.joint, channel.dof_index])
             )
             for channel in channels
         }
@@ -245,13 +245,13 @@ class _MotionSampler:
     def _is_moved(self, channel: Channel, curves: set[CurveId]) -> bool:
         """Return whether a curve among ``curves``, a driver, a constraint or physics moves a channel."""
         if self.physical:
-            return (channel.joint, channel.number) in self.physical
+            return (channel.joint, channel.dof_index) in self.physical
         return not curves.isdisjoint(channel.curves()) or self.alone.is_moved(channel)
 
     def _has_path(self, root: Sequence[Channel], curves: set[CurveId]) -> bool:
         """Return whether a root moves: its source file has a path, or it leaves its design pose."""
         if self.physical:
-            runs = [self.physical[c.joint, c.number][1] for c in root if (c.joint, c.number) in self.physical]
+            runs = [self.physical[c.joint, c.dof_index][1] for c in root if (c.joint, c.dof_index) in self.physical]
             return len(runs) == len(root) and float(np.abs(runs).max(initial=0.0)) > STILL_TOLERANCE
         if not self._is_moved(root[0], curves):
             return False
@@ -263,7 +263,7 @@ class _MotionSampler:
 
     def _report_muted(self, meant: Iterable[Channel]) -> None:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
-        silent = [channel.name for channel in off if (channel.joint, channel.number) not in self.physical]
+        silent = [channel.name for channel in off if (channel.joint, channel.dof_index) not in self.physical]
         if silent:
             self.report.warn("muted", f"Muted F-Curves are ignored: {abbreviate_names(silent, 5)}")
 
@@ -432,7 +432,7 @@ class _MotionSampler:
         """Report servos that keep their name of the source file though their joint was renamed."""
         names = {each.name for each in told}
         before = original_servo_names(self.parts)
-        pairs = [(before[c.joint][c.number], c.name) for c in tracks if not c.is_root]
+        pairs = [(before[c.joint][c.dof_index], c.name) for c in tracks if not c.is_root]
         stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
         if stale:
             listed = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
@@ -486,7 +486,7 @@ class TrajectoryWriter:
         placed: dict[int, Trajectory] = {}
         others: list[Trajectory] = []
         for channel, track in tracks.items():
-            place = None if self.main is None else self.main.placed.get((channel.joint, channel.number))
+            place = None if self.main is None else self.main.placed.get((channel.joint, channel.dof_index))
             if self.main is not None and place is not None:
                 placed[place] = self._as_read(channel, track, self.main)
             else:

@@ -75,7 +75,7 @@ class MotionSource:
 
     def trajectory(self, channel: Channel) -> Trajectory | None:
         """Return the file's trajectory of a channel, or None."""
-        place = self.placed.get((channel.joint, channel.number))
+        place = self.placed.get((channel.joint, channel.dof_index))
         return None if place is None else self.motion.trajectories[place]
 
     def left_over(self) -> list[Trajectory]:
@@ -140,7 +140,7 @@ def record_source(
     record_channels(kept, {places[place]: channel for place, channel in placed.items() if place in places})
     for number, place in places.items():
         if number not in placed:
-            kept.servos.add().place = place
+            kept.servos.add().trajectory_index = place
 
 
 def document_indices(motion: Motion) -> dict[int, int]:
@@ -171,10 +171,10 @@ def document_indices(motion: Motion) -> dict[int, int]:
 
 def record_channels(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
     """Store which channels the document's trajectories key, by index."""
-    idle = {servo.place: servo for servo in kept.servos if not servo.joint}
+    idle = {servo.trajectory_index: servo for servo in kept.servos if not servo.joint}
     for place, channel in placed.items():
         servo = idle.get(place) or kept.servos.add()
-        servo.place, servo.joint, servo.number = place, channel.joint, channel.number
+        servo.trajectory_index, servo.joint, servo.dof_index = place, channel.joint, channel.dof_index
 
 
 def motion_sources(action: bpy.types.Action | None, report: Report) -> list[MotionSource]:
@@ -197,9 +197,9 @@ def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple
                 "7 digits",
             )
             continue
-        known = [servo for servo in kept.servos if 0 <= servo.place < len(motion.trajectories)]
-        placed = {(servo.joint, servo.number): servo.place for servo in known if servo.joint}
-        idle = [servo.place for servo in known if not servo.joint]
+        known = [servo for servo in kept.servos if 0 <= servo.trajectory_index < len(motion.trajectories)]
+        placed = {(servo.joint, servo.dof_index): servo.trajectory_index for servo in known if servo.joint}
+        idle = [servo.trajectory_index for servo in known if not servo.joint]
         clock = Clock(kept.start, kept.fps, kept.fps_base, kept.map_old, kept.map_new)
         units = Units(cast(Any, kept.angle), cast(Any, kept.length))
         out.append((MotionSource(motion, clock, units, placed, idle), kept))

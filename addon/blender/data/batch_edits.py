@@ -41,7 +41,7 @@ def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
             (obj, each)
             for obj in parts(record_of(empty).model, "JOINT")
             for each in dof_records(obj)
-            if each.ticked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
+            if each.is_marked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
         ),
         {field: value},
     )

@@ -133,7 +133,7 @@ def prime_joint(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _FieldV
         return record_of(empty).joint
 
     # stops get constraints of their own in simulations only
-    known: dict[str, Any] = {**_select_defaults(KnuckleJoint, _PRIMED_JOINT_FIELDS), "far_stops": (), **joint}
+    known: dict[str, Any] = {**_select_defaults(KnuckleJoint, _PRIMED_JOINT_FIELDS), "limit_constraints": (), **joint}
     usual = _select_defaults(KnuckleDof, _PRIMED_DOF_FIELDS)
     for name, every in (("dofs", dofs), ("parts", parts)):
         known[name] = [
@@ -148,7 +148,7 @@ def _collection_item(record: Callable[[], Any], name: str, number: int) -> Any:
 
 
 #: Properties that are entered with their defaults where no value is given.
-_PRIMED_JOINT_FIELDS = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
+_PRIMED_JOINT_FIELDS = ("at_world", "active", "loop", "is_open", "is_dependent", "is_reversed", "parent", "child")
 _PRIMED_DOF_FIELDS = (
     *DOF_FIELDS,
     *DOF_VECTORS,
@@ -159,7 +159,7 @@ _PRIMED_DOF_FIELDS = (
     "upper",
     "parts",
     "assembled",
-    "begins",
+    "assembled_start",
 )
 
 

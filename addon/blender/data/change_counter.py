@@ -116,7 +116,7 @@ def joint_and_bone_names(rig: bpy.types.Object) -> RigNames:
 
 
 def _read_names(rig: bpy.types.Object) -> RigNames:
-    joints = tuple((empty.name, record_of(empty).joint.follows) for empty in parts(rig, "JOINT"))
+    joints = tuple((empty.name, record_of(empty).joint.is_dependent) for empty in parts(rig, "JOINT"))
     return joints, tuple(armature_of(rig).bones.keys())
 
 

@@ -68,13 +68,13 @@ class Channel:
     """
 
     joint: str
-    number: int  # index among the joint's values
+    dof_index: int  # index among the joint's values
     name: str  # of the servo
     kind: DofKind
     bone: str
     prop: str
     index: int
-    against: bool  # the joint points towards the root: its bones have the inverse of its motion
+    is_reversed: bool  # the joint points towards the root: its bones have the inverse of its motion
     start: float  # initial value
 
     @property
@@ -159,7 +159,7 @@ def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict
                 at, index = len(made), dof.channel_index if size == 1 else number
                 bone = chain[dof.step]
                 made.append(
-                    Channel(key, at, names[key][at], kind, bone, dof.channel, index, record.joint.against, start)
+                    Channel(key, at, names[key][at], kind, bone, dof.channel, index, record.joint.is_reversed, start)
                 )
         out[key] = made
     return out
@@ -212,7 +212,7 @@ def block_rotation(rig: bpy.types.Object, bone: str) -> Array:
     data = armature_of(rig).bones[bone]
     if bone_record(data).root:
         return np.array(data.matrix_local.to_3x3(), dtype=np.float64)
-    return np.array(bone_record(data).turn, dtype=np.float64).reshape(3, 3)
+    return np.array(bone_record(data).joint_rotation, dtype=np.float64).reshape(3, 3)
 
 
 def store_chosen_servo(chosen: KnuckleServoName) -> None:
@@ -220,7 +220,7 @@ def store_chosen_servo(chosen: KnuckleServoName) -> None:
     rig = cast(Any, chosen.id_data).knuckle.rig
     names = servo_names_by_joint(rig) if rig is not None else {}
     at = next(((joint, own.index(chosen.servo)) for joint, own in names.items() if chosen.servo in own), ("", 0))
-    chosen.joint, chosen.number = at
+    chosen.joint, chosen.dof_index = at
 
 
 def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:

@@ -131,7 +131,7 @@ def initial_dof_coordinates(record: KnuckleDof) -> list[float]:
     """Return the initial values of a degree of freedom (rad or length units): the file's, or those that close loops."""
     size = DOF_SIZE[record.kind]
     if record.assembled:
-        return list(record.begins)[:size]
+        return list(record.assembled_start)[:size]
     return [record.position] if size == 1 else list(record.start)[:size]
 
 

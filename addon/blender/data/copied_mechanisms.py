@@ -308,7 +308,7 @@ def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Objec
 
 def _clear_physics_links(joint: KnuckleJoint) -> None:
     """What physics made for the original is not the copy's."""
-    for name in ("motor", "preload"):
+    for name in ("motor", "spring_preload"):
         setattr(joint, name, None)
-    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
+    for own in (joint.motors, joint.loss_motors, joint.spring_motors, joint.limit_constraints):
         own.clear()

@@ -451,8 +451,8 @@ def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
 
 def record_deletion(rig: bpy.types.Object, ids: Iterable[str]) -> None:
     """Record the ids of parts that were deleted on purpose, so that they are not rebuilt."""
-    kept = settings(rig).let_go.split("\n")
-    settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
+    kept = settings(rig).forgotten_ids.split("\n")
+    settings(rig).forgotten_ids = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
 
 
 def part_ids(rig: bpy.types.Object) -> set[str]:

@@ -42,7 +42,11 @@ def displayed_mass(obj: bpy.types.Object) -> float | None:
 
 def _proxy_mass_share(obj: bpy.types.Object) -> float:
     record = record_of(obj)
-    return record.flywheel_share if record.flywheel is not None and record.flywheel.rigid_body is not None else 0.0
+    return (
+        record.inertia_proxy_share
+        if record.inertia_proxy is not None and record.inertia_proxy.rigid_body is not None
+        else 0.0
+    )
 
 
 def store_typed_mass(obj: bpy.types.Object) -> None:
@@ -65,7 +69,7 @@ def apply_masses(obj: bpy.types.Object) -> None:
     """Set the masses of a body's rigid body and its inertia proxy from the record."""
     obj.rigid_body.mass = expected_mass(obj)
     if _proxy_mass_share(obj):
-        record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _proxy_mass_share(obj), MIN_MASS)
+        record_of(obj).inertia_proxy.rigid_body.mass = max(record_of(obj).mass * _proxy_mass_share(obj), MIN_MASS)
 
 
 #: Least mass (kg) of a rigid body in Blender.

@@ -92,7 +92,7 @@ def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str,
         with signals_blocked():
             if kept.assembled:
                 begins = shift_value_zero(joints[own], np.array(initial_dof_coordinates(kept)), zeros[own])
-                kept.begins = [*begins, *list(kept.begins)[len(begins) :]]
+                kept.assembled_start = [*begins, *list(kept.assembled_start)[len(begins) :]]
             for name in ("position", "rest"):
                 setattr(kept, name, getattr(dof, name))
             for name, value in zip(("lower", "upper"), read_stops(dof), strict=True):
@@ -174,9 +174,9 @@ def _map_joint_curves(
 ) -> Iterator[tuple[ChannelPath, tuple[ChannelPath, float]]]:
     numbers = edit.numbers
     if numbers is None:
-        numbers = {channel.number: (channel.number, 1.0) for channel in old} if len(old) == len(new) else {}
+        numbers = {channel.dof_index: (channel.dof_index, 1.0) for channel in old} if len(old) == len(new) else {}
     for channel in old:
-        number, factor = numbers.get(channel.number, (-1, 1.0))
+        number, factor = numbers.get(channel.dof_index, (-1, 1.0))
         if not 0 <= number < len(new) or new[number].is_single != channel.is_single:
             continue
         if channel.is_single:
@@ -194,7 +194,9 @@ def _bone_channel_paths(bone: str) -> Iterator[ChannelPath]:
 
 def _are_same_channels(rig: bpy.types.Object, present: RigState, old: list[Channel], new: list[Channel]) -> bool:
     """Return whether channels are the same as before and have the same meaning."""
-    if [c.curves() for c in old] != [c.curves() for c in new] or [c.against for c in old] != [c.against for c in new]:
+    if [c.curves() for c in old] != [c.curves() for c in new] or [c.is_reversed for c in old] != [
+        c.is_reversed for c in new
+    ]:
         return False
     return all(present.has_same_axes(rig, channel) for channel in new)
 
@@ -251,9 +253,9 @@ def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channe
                 _offset_curve(curve, -float(zero[0]))
         return
     # the bone's rotation becomes old * zero⁻¹, or zero * old if the joint points against the tree
-    _places, turns = block_bone_channels(zero[None, :3], block_rotation(rig, first.bone), first.against)
+    _places, turns = block_bone_channels(zero[None, :3], block_rotation(rig, first.bone), first.is_reversed)
     w, x, y, z = turns[0] * (1.0, -1.0, -1.0, -1.0)
-    side = -1.0 if first.against else 1.0
+    side = -1.0 if first.is_reversed else 1.0
     product = np.array(
         [[w, -x, -y, -z], [x, w, side * z, -side * y], [y, -side * z, w, side * x], [z, side * y, -side * x, w]]
     )

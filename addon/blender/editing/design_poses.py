@@ -238,14 +238,14 @@ def assigned_axes(
     kept, bones = ExistingBones(), armature_of(rig).bones
     for joint, own in channels.items():
         edit = edits.get(joint)
-        goes = {c.number: c.number for c in own}
+        goes = {c.dof_index: c.dof_index for c in own}
         if edit is not None and edit.numbers is not None:
             goes = {old: new for old, (new, _factor) in edit.numbers.items()}
         for channel in own:
-            if channel.number in goes and channel.is_single:
-                kept.columns[joint, goes[channel.number]] = channel.index
-            elif channel.number in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
-                kept.turns[joint, goes[channel.number]] = block_rotation(rig, channel.bone)
+            if channel.dof_index in goes and channel.is_single:
+                kept.columns[joint, goes[channel.dof_index]] = channel.index
+            elif channel.dof_index in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
+                kept.turns[joint, goes[channel.dof_index]] = block_rotation(rig, channel.bone)
     keyed = keyed_bones(rig)
     for body, name in root_bones(rig).items():
         pose = rig.pose.bones[name] if rig.pose is not None else None

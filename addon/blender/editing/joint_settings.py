@@ -133,7 +133,7 @@ class JointDof:
     @property
     def is_posed(self) -> bool:
         """Return whether its bone is posed by hand or keyframes, and follows no closed loop."""
-        return self.channel is not None and not record_of(self.empty).joint.follows
+        return self.channel is not None and not record_of(self.empty).joint.is_dependent
 
     @property
     def stops(self) -> StopPair:

@@ -151,7 +151,7 @@ def set_joint_frame(empty: bpy.types.Object, frame: Array) -> None:
 
 
 #: Fields of degrees of freedom that exist only in Blender.
-_BLENDER_FIELDS = ("servo_stiffness", "servo_damping", "ticked")
+_BLENDER_FIELDS = ("servo_stiffness", "servo_damping", "is_marked")
 
 
 def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:

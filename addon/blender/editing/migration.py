@@ -36,6 +36,7 @@ from ..scene.materials import store_built_color
 from ..scene.placement import make_plan, report_rigid_joints
 from ..scene.read.applied_transforms import store_rest_rotations
 from ..scene.read.mechanism import extract
+from .property_renames import rename_stored_properties
 from .rig_update import existing_bones, record_joints
 from .symmetry.twins import document_plane
 
@@ -51,6 +52,9 @@ def migrate_model(rig: bpy.types.Object) -> list[int]:
     """
     model = settings(rig)
     passed: list[int] = []
+    if model.version < _RENAMED_SINCE:
+        with signals_blocked():
+            rename_stored_properties()
     if is_foreign(rig) and model.version < _MIN_LIBRARY_VERSION:
         return passed
     every = list(rigs_of(armature_of(rig)))
@@ -111,7 +115,7 @@ def _record_bones(rig: bpy.types.Object) -> None:
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
         record_joints(rig, make_plan(extract(rig), closed=False))
     for joint in joints:
-        joint.boned = joint.boned or dof_kinds_key(joint)
+        joint.bone_kinds = joint.bone_kinds or dof_kinds_key(joint)
     for bone in armature_of(rig).bones:
         known = bone_record(bone)
         if known.joint or known.root:
@@ -186,6 +190,8 @@ _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
     3: _record_bones,
     4: _migrate_to_5,
 }
+#: Version whose properties have the present names.
+_RENAMED_SINCE = 5
 #: Version from which on no step creates objects.
 _MIN_LIBRARY_VERSION = 4
 

@@ -118,14 +118,14 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         found = [numbers(first.bone, path.rpartition(".")[2], path, index) for path, index in first.curves()]
         places = np.array(found[4:]).T if first.kind == "free" else None
         turn = block_rotation(rig, first.bone)
-        return coordinates_from_keys(places, np.array(found[:4]).T, turn, first.against, first.kind == "free")
+        return coordinates_from_keys(places, np.array(found[:4]).T, turn, first.is_reversed, first.kind == "free")
 
     for joint, own in servo_channels(rig).items():
         columns: list[Array] = []
         for channel in own:
             if channel.is_single:
                 value = numbers(channel.bone, channel.prop, channel.path, channel.index)
-                columns.append(clamp_values_to_stops(value, stops.get((joint, channel.number), (None, None))))
+                columns.append(clamp_values_to_stops(value, stops.get((joint, channel.dof_index), (None, None))))
             elif channel.index == 0:
                 columns += list(block([c for c in own if c.bone == channel.bone and not c.is_single]).T)
         out[joint] = np.array(columns).T
@@ -166,7 +166,7 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
         if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
             continue
         keyed = {
-            (joint, channel.number): curve
+            (joint, channel.dof_index): curve
             for joint, own in loop.channels.items()
             for channel in own
             if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None

@@ -137,7 +137,7 @@ def update_armature(
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
-            following={record_of(obj).source_id for obj in parts(rig, "JOINT") if record_of(obj).joint.follows},
+            following={record_of(obj).source_id for obj in parts(rig, "JOINT") if record_of(obj).joint.is_dependent},
         )
         held = preserve_seen_poses(tree, placement)
         shift_zeros(rig, tree.mechanism, held.zeros)
@@ -146,7 +146,7 @@ def update_armature(
         _shift_designs(rig, held.shifts, designs)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}
-        retyped = any(record.joint.boned not in {"", dof_kinds_key(record.joint)} for record in records)
+        retyped = any(record.joint.bone_kinds not in {"", dof_kinds_key(record.joint)} for record in records)
         bones = existing_bones(rig, decided)
         lost = _joints_without_bones(rig, made) - edits.keys()
         seen = {joint: values for joint, values in held.values.items() if joint not in lost}
@@ -191,7 +191,7 @@ def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Obje
     return {
         record.source_id
         for record in records
-        if record.joint.boned and not (record.joint.loop or record.copy_of or chains.get(record.source_id))
+        if record.joint.bone_kinds and not (record.joint.loop or record.copy_of or chains.get(record.source_id))
     }
 
 
@@ -334,7 +334,7 @@ def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:
 def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
     """Store in each joint's record where its degrees of freedom are posed, and whether it closes a loop."""
     places, mechanism = decided.places(), decided.mechanism
-    against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}
+    reversed_joints = {bone.link.joint.id: bone.link.is_reversed for bone in decided.bones if bone.link is not None}
     openings = design_openings(mechanism, decided.tree)
     known = {joint.id: joint for joint in mechanism.joints}
     for empty in parts(rig, "JOINT"):
@@ -343,8 +343,8 @@ def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
         if joint is None:
             continue
         record.loop = joint.id in decided.tree.loop_joints
-        record.against = against.get(joint.id, False)
-        record.boned = dof_kinds_key(record)
+        record.is_reversed = reversed_joints.get(joint.id, False)
+        record.bone_kinds = dof_kinds_key(record)
         record.is_open = joint.id in openings
         if joint.id in openings:
             turn = constraint_rotation(joint)
@@ -388,7 +388,7 @@ def _update_bones(
         joint = bone.link.joint
         places = bone.degrees.places(bone.layout, bone.step)
         lock_other_channels(pose, bone, places)
-        if joint.id in empties and record_of(empties[joint.id]).joint.follows:
+        if joint.id in empties and record_of(empties[joint.id]).joint.is_dependent:
             lock_dependent_bone(pose)
         if old is None:
             starts = split_coordinates(joint.dofs, values.get(joint.id))

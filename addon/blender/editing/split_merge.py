@@ -321,7 +321,7 @@ def _clear_lost_links(rig: bpy.types.Object) -> None:
     model = settings(rig)
     for number in reversed(range(len(model.restraints))):
         kept = model.restraints[number]
-        if any(obj is not None and record_of(obj).model != rig for obj in (kept.joint, kept.one, kept.other)):
+        if any(obj is not None and record_of(obj).model != rig for obj in (kept.joint, kept.body_a, kept.body_b)):
             model.restraints.remove(number)
     model.has_collision = any(record_of(obj).shape >= 0 for obj in parts(rig, "SHAPE"))
     for rows in (model.findings, model.found_twins, model.differences):

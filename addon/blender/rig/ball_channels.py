@@ -1,8 +1,8 @@
 """Conversion between the joint values of balls and free joints and their bones' location and quaternion. Only numpy.
 
 Joint values are a rotation vector (rad), of a free joint followed by a translation, in the joint's axes; a bone's
-channels are in the bone's axes. ``turn`` (3, 3) maps from the bone's axes to the joint's. ``against``: the joint points
-towards the root, and its bone has the inverse of its motion.
+channels are in the bone's axes. ``turn`` (3, 3) maps from the bone's axes to the joint's. ``is_reversed``: the joint
+points towards the root, and its bone has the inverse of its motion.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MIN_FRAME_STEP = 0.02
 _ZERO_ROTATION = 2e-5
 
 
-def block_bone_channels(values: Array, turn: Array, against: bool) -> tuple[Array, Array]:
+def block_bone_channels(values: Array, turn: Array, is_reversed: bool) -> tuple[Array, Array]:
     """Return locations (n, 3) and quaternions (n, 4; w first) of the bone for joint values (n, 3) or (n, 6).
 
     Quaternions follow rotation vectors without jumps, also beyond half a turn.
@@ -32,10 +32,10 @@ def block_bone_channels(values: Array, turn: Array, against: bool) -> tuple[Arra
     vectors, moved = values[:, :3], np.zeros((len(values), 3))
     if values.shape[1] > 3:
         moved = values[:, 3:]
-        if against:
+        if is_reversed:
             moved = -np.einsum("nji,nj->ni", rotation_matrix(vectors), moved)
         moved = moved @ turn
-    vectors = (-vectors if against else vectors) @ turn
+    vectors = (-vectors if is_reversed else vectors) @ turn
     half = 0.5 * np.sqrt((vectors * vectors).sum(axis=1))
     some = np.where(half > 0.0, half, 1.0)
     quaternions = np.empty((len(values), 4))
@@ -44,57 +44,59 @@ def block_bone_channels(values: Array, turn: Array, against: bool) -> tuple[Arra
     return moved, quaternions
 
 
-def block_coordinates(local: Array, turn: Array, against: bool, free: bool) -> Array:
+def block_coordinates(local: Array, turn: Array, is_reversed: bool, free: bool) -> Array:
     """Return joint values (n, 3) or (n, 6) of bones' own motions.
 
     Args:
         local: Motions (n, 4, 4) relative to the bones' rest poses.
         turn: Rotations (n, 3, 3) from the bones' axes to the joints', or one (3, 3) for all.
-        against: Whether the joint points towards the root.
+        is_reversed: Whether the joint points towards the root.
         free: Whether it is a free joint.
 
     Returns:
         Rotation vectors of half a turn at most, of a free joint followed by translations.
     """
-    vectors = _rotate_vectors(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if against else 1.0)
-    return _append_translations(vectors, _rotate_vectors(turn, local[:, :3, 3]), against) if free else vectors
+    vectors = _rotate_vectors(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if is_reversed else 1.0)
+    return _append_translations(vectors, _rotate_vectors(turn, local[:, :3, 3]), is_reversed) if free else vectors
 
 
-def coordinates_from_keys(places: Array | None, quaternions: Array, turn: Array, against: bool, free: bool) -> Array:
+def coordinates_from_keys(
+    places: Array | None, quaternions: Array, turn: Array, is_reversed: bool, free: bool
+) -> Array:
     """Return joint values (n, 3) or (n, 6) of a bone's keyframes.
 
     Args:
         places: Locations (n, 3); None unless ``free``.
         quaternions: Rotations (n, 4; w first).
         turn: Rotation (3, 3) from the bone's axes to the joint's.
-        against: Whether the joint points towards the root.
+        is_reversed: Whether the joint points towards the root.
         free: Whether it is a free joint.
 
     Returns:
         Rotation vectors, of a free joint followed by translations. The first is as written, up to a whole turn; the
         others follow without jumps.
     """
-    vectors = unwrap_rotation_vectors(rotation_vectors_as_written(quaternions, turn, against))
+    vectors = unwrap_rotation_vectors(rotation_vectors_as_written(quaternions, turn, is_reversed))
     return (
-        _append_translations(vectors, _rotate_vectors(turn, places), against)
+        _append_translations(vectors, _rotate_vectors(turn, places), is_reversed)
         if free and places is not None
         else vectors
     )
 
 
-def _append_translations(vectors: Array, moved: Array, against: bool) -> Array:
+def _append_translations(vectors: Array, moved: Array, is_reversed: bool) -> Array:
     """Return joint values (n, 6) of rotation vectors (n, 3) and translations (n, 3), both in the joint's axes."""
-    if against:
+    if is_reversed:
         moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
     return np.concatenate([vectors, moved], axis=1)
 
 
-def rotation_vectors_as_written(quaternions: Array, turn: Array, against: bool) -> Array:
+def rotation_vectors_as_written(quaternions: Array, turn: Array, is_reversed: bool) -> Array:
     """Return rotation vectors (n, 3) in the joint's axes of quaternions (n, 4; w first) as written: up to a turn."""
     length = np.linalg.norm(quaternions[:, 1:], axis=1)
     angle = 2.0 * np.arctan2(length, quaternions[:, 0])
     vectors = quaternions[:, 1:] * (angle / np.where(length > 0.0, length, 1.0))[:, None]
-    return _rotate_vectors(turn, vectors) * (-1.0 if against else 1.0)
+    return _rotate_vectors(turn, vectors) * (-1.0 if is_reversed else 1.0)
 
 
 def _rotate_vectors(turn: Array, vectors: Array) -> Array:

@@ -33,7 +33,7 @@ def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | 
             places = np.array(pose.location, dtype=np.float64)[None]
             told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
             turned = block_rotation(rig, channel.bone) if turn is None else turn
-            block = coordinates_from_keys(places, told, turned, channel.against, channel.kind == "free")[0]
+            block = coordinates_from_keys(places, told, turned, channel.is_reversed, channel.kind == "free")[0]
             out[number : number + len(block)] = block
     return out
 
@@ -53,8 +53,8 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
         elif channel.index == 0:
             size = 6 if channel.kind == "free" else 3
             turned = block_rotation(rig, channel.bone) if turn is None else turn
-            block = values[None, channel.number : channel.number + size]
-            places, turns = block_bone_channels(block, turned, channel.against)
+            block = values[None, channel.dof_index : channel.dof_index + size]
+            places, turns = block_bone_channels(block, turned, channel.is_reversed)
             pose.rotation_quaternion = turns[0]
             if size == 6:
                 pose.location = places[0]
@@ -75,12 +75,12 @@ def bone_channel_values(channels: Sequence[Channel], values: Array, turn: Array 
     out = []
     for channel in channels:
         if channel.is_single:
-            out.append(values[:, channel.number, None])
+            out.append(values[:, channel.dof_index, None])
         elif channel.index == 0:
             assert turn is not None
             size = 6 if channel.kind == "free" else 3
             places, turns = block_bone_channels(
-                values[:, channel.number : channel.number + size], turn, channel.against
+                values[:, channel.dof_index : channel.dof_index + size], turn, channel.is_reversed
             )
             out += [turns, places] if size == 6 else [turns]
     return np.concatenate(out, axis=1)
@@ -143,9 +143,9 @@ def lock_dependent_bone(pose: bpy.types.PoseBone) -> None:
 def set_dependent(empty: bpy.types.Object, follows: bool) -> None:
     """Make a joint the dependent or an independent joint of its closed loop, and update the display of its bones."""
     record = record_of(empty)
-    if record.joint.follows == follows:
+    if record.joint.is_dependent == follows:
         return
-    record.joint.follows = follows
+    record.joint.is_dependent = follows
     rig = record.model
     for step, name in enumerate(joint_bones(rig).get(record.source_id, [])):
         pose = rig.pose.bones[name]

@@ -66,7 +66,7 @@ def _bone_record_values(bone: BonePlan) -> dict[str, Any]:
         return {"root": bone.body.id, "joint": "", "rest": rest}
     values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step, "rest": rest}
     if bone.degrees.block is not None:
-        values["turn"] = [float(x) for x in block_axes_rotation(bone).ravel()]
+        values["joint_rotation"] = [float(x) for x in block_axes_rotation(bone).ravel()]
     return values
 
 
@@ -278,7 +278,7 @@ def pose_initially(pose: bpy.types.PoseBone, bone: BonePlan, place: DofPlacement
         getattr(pose, place.prop)[place.index] = start[0]
         return
     assert bone.link is not None
-    locations, quaternions = block_bone_channels(start[None], block_axes_rotation(bone), bone.link.against)
+    locations, quaternions = block_bone_channels(start[None], block_axes_rotation(bone), bone.link.is_reversed)
     pose.rotation_quaternion = quaternions[0]
     if dof.kind == "free":
         pose.location = locations[0]

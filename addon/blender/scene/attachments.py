@@ -166,9 +166,9 @@ def _store_restraint(
         frame if body is None else pose_from_com(frame, coms[body])
         for body, frame in zip(item.bodies, item.frames, strict=True)
     ]
-    kept.one, kept.other = (bodies[body] if body is not None else None for body in item.bodies)
-    kept.one_stays, kept.other_stays = (body is None for body in item.bodies)
-    kept.at_one, kept.at_other = flatten_pose(places[0]), flatten_pose(places[1])
+    kept.body_a, kept.body_b = (bodies[body] if body is not None else None for body in item.bodies)
+    kept.a_at_world, kept.b_at_world = (body is None for body in item.bodies)
+    kept.frame_a, kept.frame_b = flatten_pose(places[0]), flatten_pose(places[1])
 
 
 def _polynomial_in_unit(piece: Sequence[float], unit: float) -> list[float]:

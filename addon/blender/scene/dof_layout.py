@@ -189,26 +189,26 @@ class BoneChains:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], list[BoneDofs]] = {}
 
-    def of(self, joint: Joint, against: bool) -> list[BoneDofs]:
+    def of(self, joint: Joint, is_reversed: bool) -> list[BoneDofs]:
         """Return the bones of a joint, from the carrier outwards, at least one. They must not be changed."""
-        alike = against, *((dof.kind, np.asarray(dof.axis, dtype=np.float64).tobytes()) for dof in joint.dofs)
+        alike = is_reversed, *((dof.kind, np.asarray(dof.axis, dtype=np.float64).tobytes()) for dof in joint.dofs)
         found = self._known.get(alike)
         if found is None:
-            found = self._known[alike] = bone_chain(joint, against)
+            found = self._known[alike] = bone_chain(joint, is_reversed)
         return found
 
 
-def bone_chain(joint: Joint, against: bool = False) -> list[BoneDofs]:
+def bone_chain(joint: Joint, is_reversed: bool = False) -> list[BoneDofs]:
     """Return the bones that a joint's dofs need, from the carrier outwards, at least one."""
-    return _build_chain(joint.dofs, against)
+    return _build_chain(joint.dofs, is_reversed)
 
 
-def _build_chain(dofs: Sequence[DofLike], against: bool) -> list[BoneDofs]:
+def _build_chain(dofs: Sequence[DofLike], is_reversed: bool) -> list[BoneDofs]:
     chain = [BoneDofs()]
     order = list(enumerate(dofs))
-    for number, dof in reversed(order) if against else order:
+    for number, dof in reversed(order) if is_reversed else order:
         axis = np.array(dof.axis, dtype=np.float64)
-        axis = -axis if against else axis
+        axis = -axis if is_reversed else axis
         if not chain[-1].take(number, dof.kind, axis):
             chain.append(BoneDofs())
             chain[-1].take(number, dof.kind, axis)

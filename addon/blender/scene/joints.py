@@ -40,7 +40,7 @@ def create_joints(
         Empties by joint id.
     """
     places = plan.places()
-    against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
+    reversed_joints = {bone.link.joint.id: bone.link.is_reversed for bone in plan.bones if bone.link is not None}
     openings = design_openings(plan.mechanism, plan.tree)
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     new: dict[str, Joint] = {}
@@ -63,8 +63,8 @@ def create_joints(
             empty.empty_display_type = "SPHERE"
         more: dict[str, Any] = {
             "loop": joint.id in plan.tree.loop_joints,
-            "follows": joint.id in plan.followers,
-            "against": against.get(joint.id, False),
+            "is_dependent": joint.id in plan.followers,
+            "is_reversed": reversed_joints.get(joint.id, False),
         }
         if (opening := openings.get(joint.id)) is not None:
             more |= {
@@ -91,7 +91,7 @@ def _placement_values(
         for number, place in places.items()
     }
     for number, part in enumerate(split_coordinates(joint.dofs, start) if start is not None else ()):
-        out.setdefault(number, {}).update(assembled=True, begins=[*part.tolist(), *[0.0] * (6 - len(part))])
+        out.setdefault(number, {}).update(assembled=True, assembled_start=[*part.tolist(), *[0.0] * (6 - len(part))])
     return out
 
 
@@ -119,7 +119,7 @@ def _write_record(
         "at_world": (joint.parent is None) != (joint.child is None),
         "parent": bodies.get(joint.parent or ""),
         "child": bodies.get(joint.child or ""),
-        "boned": kinds_key(dof.kind for dof in joint.dofs),
+        "bone_kinds": kinds_key(dof.kind for dof in joint.dofs),
         **more,
     }
     part, told = changed_properties(KnuckleJoint, values), changed_dof_properties(joint.dofs, dofs)

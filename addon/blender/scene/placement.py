@@ -366,7 +366,7 @@ def _plan_bones(
     for number, link in enumerate(tree.links):
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
         above = y_axis(bones[parent].matrix) if parent is not None else None
-        chain = chains.of(link.joint, link.against)
+        chain = chains.of(link.joint, link.is_reversed)
         for bone in _plan_chain(link, chain, frames[link.joint.id], matrices[number], above, kept):
             bone.parent, bone.length = parent, shortest
             parent = len(bones)
@@ -446,7 +446,7 @@ def _bone_frames(
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
     local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
     centers = _body_centers([bodies[link.body] for link in tree.links])
-    sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
+    sign = np.array([-1.0 if link.is_reversed else 1.0 for link in tree.links])
     axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
     head = frame[:, :3, 3]
     following: dict[str, list[int]] = {}

@@ -186,16 +186,16 @@ def _build_chain(
     chain.move(chord, True)
     chain.go(inverse(chord.frame_parent))
     for link in up:
-        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.against else 1]
+        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.is_reversed else 1]
         chain.go(frames[1])
-        chain.move(link.joint, not link.against)
+        chain.move(link.joint, not link.is_reversed)
         chain.go(inverse(frames[0]))
     if top != bottom:  # the paths end in different roots, or a root and the world
         chain.go(inverse(poses[top]) @ poses[bottom])
     for link in reversed(down):
-        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.against else 1]
+        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.is_reversed else 1]
         chain.go(frames[0])
-        chain.move(link.joint, link.against)
+        chain.move(link.joint, link.is_reversed)
         chain.go(inverse(frames[1]))
     chain.go(chord.frame_child)
     return chain.first, chain.elements

@@ -116,7 +116,7 @@ class _Planner:
             plan.skeletons[key] = {"@name": name, "mobile": not (still or empty)}
         for body in self.bodies:
             plan.bodies[body.id] = self._body(body)
-        links = {link.joint.id: link.against for link in self.tree.links}
+        links = {link.joint.id: link.is_reversed for link in self.tree.links}
         roots = {body.id for body in self.tree.roots}
         for joint in self.mechanism.joints:
             if joint.id in links:
@@ -206,9 +206,9 @@ class _Planner:
         own = self._own_name(joint)
         return own if own is not None else self.joint_names[key](dart_name(joint.name, "joint"))
 
-    def _tree_joint(self, joint: Joint, against: bool) -> None:
+    def _tree_joint(self, joint: Joint, is_reversed: bool) -> None:
         """Plan a joint that DART builds, directed outward from the root; several where DART has no such type."""
-        if against:
+        if is_reversed:
             joint = self._reversed(joint)
         child = joint.child
         assert child is not None

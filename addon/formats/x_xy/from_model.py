@@ -182,7 +182,7 @@ class _RowWriter:
         row.geoms = geoms.rows
         row.note |= made.note
         self.index_of_body[body.id] = parent
-        hangs = link is not None, link is not None and link.against
+        hangs = link is not None, link is not None and link.is_reversed
         noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
         if is_same and made.row is not None and made.noted == noted:
             self.noted[body.id] = made.row.note
@@ -204,7 +204,7 @@ class _RowWriter:
             dofs = [] if body.immobile else [Dof("free")]
             kind = "weld" if body.immobile else "free"
             joint = Joint(body.id, body.name, kind, None, body.id, body.pose, identity(), dofs)
-        elif link.against:
+        elif link.is_reversed:
             self.against.add(body.id)
             joint = reverse_joint(link.joint)
         else:

@@ -445,7 +445,7 @@ def align_body_frames(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanis
     shift: dict[str | None, Array] = {
         link.body: link.joint.frame_child
         for link in spanning_tree(mechanism).links
-        if there.get(link.body) == link.joint.id and not link.against and not _lies_on_joint(link)
+        if there.get(link.body) == link.joint.id and not link.is_reversed and not _lies_on_joint(link)
     }
     return (_shift_frames(mechanism, shift), _shift_frames(before, shift)) if shift else (mechanism, before)
 
@@ -473,7 +473,7 @@ def _shift_body(body: Body, shift: Array) -> Body:
 
 
 def _lies_on_joint(link: Link) -> bool:
-    return not link.against and geometry.is_close(link.joint.frame_child, identity())
+    return not link.is_reversed and geometry.is_close(link.joint.frame_child, identity())
 
 
 def _shift_joint(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:

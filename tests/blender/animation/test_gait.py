@@ -170,7 +170,7 @@ def test_a_control_that_is_set_is_in_the_bake(blank: Any) -> None:
 
     text = machine(clockwork(clockwork_motor(21, amplitude=40), source=JOYSTICK_1_Y_SOURCE))
     rig, document = put(text), XmlModel(text)
-    assert rig.data.knuckle.listens_to == "joystick 1 y"
+    assert rig.data.knuckle.gait_inputs == "joystick 1 y"
     assert baked(rig, 21)[1].tolist() == [0.0]
     rig.data.knuckle.controls.joystick_1_y = -0.5
     bake_gait(blank.scene, rig, 1, 10)

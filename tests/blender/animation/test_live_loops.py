@@ -44,7 +44,7 @@ MADE: Made = {
 
 
 def followers(rig: Any) -> list[Any]:
-    return [empty for empty in objects_of(rig, "JOINT").values() if empty.knuckle.joint.follows]
+    return [empty for empty in objects_of(rig, "JOINT").values() if empty.knuckle.joint.is_dependent]
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -314,7 +314,7 @@ def test_a_joint_that_cannot_drive_is_refused(blank: Any) -> None:
     with pytest.raises(RuntimeError, match="no loop that moves|no joint"):
         bpy.ops.knuckle.drive_loop(joint="plate")
     assert bpy.ops.knuckle.drive_loop(joint="thigh 1 below") == {"FINISHED"}
-    assert not objects_of(rig, "JOINT")["thigh 1 below"].knuckle.joint.follows
+    assert not objects_of(rig, "JOINT")["thigh 1 below"].knuckle.joint.is_dependent
 
 
 def test_keys_on_all_joints_stay_as_they_are(blank: Any) -> None:

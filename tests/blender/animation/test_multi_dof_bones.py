@@ -66,11 +66,11 @@ def wander(size: int, count: int, reach: float, seed: int) -> Array:
 
 @both_ways
 @pytest.mark.parametrize("name", [name for name, (dofs, _, _) in CHAINS.items() if dofs and name != "two balls"])
-def test_what_is_keyed_moves_the_bodies_and_is_read_back(blank: Any, name: str, against: bool) -> None:
+def test_what_is_keyed_moves_the_bodies_and_is_read_back(blank: Any, name: str, is_reversed: bool) -> None:
     from addon.blender.animation import apply, sample
 
     dofs = CHAINS[name][0]
-    mechanism = linked(*dofs, against=against)
+    mechanism = linked(*dofs, is_reversed=is_reversed)
     rig = put(mechanism)
     release_stops(rig)
     rest = zero(rig)
@@ -92,19 +92,21 @@ def test_what_is_keyed_moves_the_bodies_and_is_read_back(blank: Any, name: str, 
 
 @both_ways
 @pytest.mark.parametrize("dofs", [[Dof("ball")], [Dof("free")]], ids=["ball", "free"])
-def test_a_ball_goes_straight_from_key_to_key(blank: Any, dofs: list[Dof], against: bool) -> None:
+def test_a_ball_goes_straight_from_key_to_key(blank: Any, dofs: list[Dof], is_reversed: bool) -> None:
     """Two keys far apart: in between, its rotation vector is where a straight line has it, and passes half a turn
     without a jump."""
     from addon.blender.animation import apply, sample
 
-    mechanism = linked(*dofs, against=against)
+    mechanism = linked(*dofs, is_reversed=is_reversed)
     rig = put(mechanism)
     rest = zero(rig)
     at_ten(blank.scene)
     size = DOF_SIZE[dofs[0].kind]
     ends = np.array([[0.5, -1.0, 0.3, 0.1, 0.2, 0.3], [1.5, 3.5, -2.0, -1.0, 0.5, 2.0]])[:, :size]
     assert np.linalg.norm(ends[1, :3]) > math.pi + 1.0
-    bent = against and size == 6  # a location that goes round: straight only from one key to the next, a few frames off
+    bent = (
+        is_reversed and size == 6
+    )  # a location that goes round: straight only from one key to the next, a few frames off
     close = 1e-3 if bent else 5e-5
     apply(motion_of(dofs, ends, step=2.0), collection_of(rig))
     for frame in (1.0, 4.0, 9.5, 15.3, 21.0):
@@ -289,13 +291,13 @@ def test_keys_are_plain_curves_on_the_channels(blank: Any) -> None:
 
 @both_ways
 @pytest.mark.parametrize("name", ["skew turns", "a ball after slides", "a turn after a ball", "slides, screw, turn"])
-def test_a_run_without_physics_bakes_to_the_pose_it_was(blank: Any, name: str, against: bool) -> None:
+def test_a_run_without_physics_bakes_to_the_pose_it_was(blank: Any, name: str, is_reversed: bool) -> None:
     """On keys the bodies of a recording go exactly as the Action says: the baked Action says the same of all joints."""
     from addon.blender.animation import apply
     from addon.blender.physics.recording.bake import bake
 
     dofs = CHAINS[name][0]
-    mechanism = linked(*dofs, against=against)
+    mechanism = linked(*dofs, is_reversed=is_reversed)
     rig = put(mechanism, physics=True)
     release_stops(rig)
     rest = zero(rig)

@@ -154,7 +154,9 @@ def test_a_loop_that_keyframes_hold_open_stays_so_when_a_joint_gets_another_type
 
 def inputs(rig: Any) -> set[str]:
     return {
-        each.name for each in parts(rig, "JOINT") if not (record_of(each).joint.follows or record_of(each).joint.loop)
+        each.name
+        for each in parts(rig, "JOINT")
+        if not (record_of(each).joint.is_dependent or record_of(each).joint.loop)
     }
 
 

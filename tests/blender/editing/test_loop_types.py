@@ -24,7 +24,7 @@ def put() -> Any:
 
 
 def following(rig: Any) -> set[str]:
-    return {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    return {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.is_dependent}
 
 
 def driving(rig: Any) -> Any:

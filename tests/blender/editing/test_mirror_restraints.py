@@ -202,7 +202,7 @@ def test_twins_that_are_made_have_them_and_physics_knows(blank: Any, tmp_path: P
     made = next(each for each in settings(rig).restraints if each.name == "right_stop")
     assert made.joint == twin_of(joint_of(rig, body(rig, "left_thigh")))
     ends = next(each for each in settings(rig).restraints if each.name == "right_rail")
-    assert (record_of(ends.one).source_name, record_of(ends.other).source_name) == ("right_thigh", "right_shin")
+    assert (record_of(ends.body_a).source_name, record_of(ends.body_b).source_name) == ("right_thigh", "right_shin")
     knots, _pieces = json.loads(made.law)
     assert knots in ([-0.1, 0.2], [-0.2, 0.1])
 

@@ -183,8 +183,8 @@ def test_a_loop_is_followed_by_its_bones_new_names(blank: Any) -> None:
     rig = made("pumpjack.json")
     joints = {record_of(obj).source_id: obj for obj in parts(rig, "JOINT")}
     moving = {key: own for key, own in servo_channels(rig).items() if own}
-    driver = next(key for key in moving if not record_of(joints[key]).joint.follows)
-    follower = next(key for key in moving if record_of(joints[key]).joint.follows)
+    driver = next(key for key in moving if not record_of(joints[key]).joint.is_dependent)
+    follower = next(key for key in moving if record_of(joints[key]).joint.is_dependent)
 
     def turned(value: float) -> np.ndarray:
         write_pose(rig, servo_channels(rig)[driver], np.array([value]))

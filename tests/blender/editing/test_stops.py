@@ -191,8 +191,8 @@ def test_what_follows_a_loop_moves_along_and_comes_back(blank: Any) -> None:
     rig = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.update()
     before = bone_properties(rig)
-    leads = next(e for e in parts(rig, "JOINT") if not record_of(e).joint.follows and not record_of(e).joint.loop)
-    follows = next(e for e in parts(rig, "JOINT") if record_of(e).joint.follows)
+    leads = next(e for e in parts(rig, "JOINT") if not record_of(e).joint.is_dependent and not record_of(e).joint.loop)
+    follows = next(e for e in parts(rig, "JOINT") if record_of(e).joint.is_dependent)
     with pytest.raises(ValueError, match="follow what drives it"):
         JointSweep(rig, [follows])
     sweep = JointSweep(rig, [leads], seconds=1.0)

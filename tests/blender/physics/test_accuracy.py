@@ -41,8 +41,8 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
     assert list(found) == ["11", "12", "13"]
     assert gaps.max() > 0.02, "it is soft"
     for column, number in enumerate(found):
-        assert found[number].gap == pytest.approx(gaps[:, column].max(), rel=1e-3)
-        assert found[number].mean_gap == pytest.approx(gaps[:, column].mean(), rel=1e-3)
+        assert found[number].separation == pytest.approx(gaps[:, column].max(), rel=1e-3)
+        assert found[number].mean_separation == pytest.approx(gaps[:, column].mean(), rel=1e-3)
     # links: the upper arm from hinge to hinge, the lower from hinge to ball; the hand is half a unit wide
     assert [joint.length for joint in found.values()] == pytest.approx([2, 1, 0.5], abs=1e-4)
     frames = np.arange(2, 61)
@@ -52,9 +52,9 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
     errors = np.abs(wanted - values[1:])
     assert errors.max() > 0.05, "it is weak"
     for column, number in enumerate(("11", "12")):
-        assert found[number].error == pytest.approx(errors[:, column].max(), abs=2e-4)
-        assert found[number].mean_error == pytest.approx(errors[:, column].mean(), abs=2e-4)
-    assert math.isnan(found["13"].error)
+        assert found[number].tracking_error == pytest.approx(errors[:, column].max(), abs=2e-4)
+        assert found[number].mean_tracking_error == pytest.approx(errors[:, column].mean(), abs=2e-4)
+    assert math.isnan(found["13"].tracking_error)
 
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatc
             dof = objects_of(rig, "JOINT")[number].knuckle.joint.dofs[0]
             dof.use_lower, dof.lower, dof.use_upper, dof.upper = True, lower, True, upper
     seen = np.array(play(blank.scene, 50, lambda: [coordinate(rig, number, document) for number in (11, 12)]))
-    found = {joint.id: joint.beyond for joint in baked(rig, 50).joints}
+    found = {joint.id: joint.stop_overrun for joint in baked(rig, 50).joints}
     assert found["11"] == pytest.approx(-0.3 - seen[:, 0].min(), abs=2e-4)
     assert found["12"] == pytest.approx(seen[:, 1].max() - 0.1, abs=2e-4)
     assert min(found["11"], found["12"]) > 0.1
@@ -90,10 +90,10 @@ def test_how_deep_bodies_are_in_the_ground_is_measured_on_what_is_seen(blank: An
     depths = play(blank.scene, 90, depth)
     truth = baked(rig, 90)
     assert max(depths) > 1e-4, "it strikes the ground"
-    assert truth.depth == pytest.approx(max(depths), abs=2e-5)
-    kept = rig.data.knuckle.truth
-    assert kept.deep_at == int(np.argmax(depths)) + 1
-    assert kept.deep_names == "Crate\n"
+    assert truth.penetration == pytest.approx(max(depths), abs=2e-5)
+    kept = rig.data.knuckle.accuracy
+    assert kept.deepest_frame == int(np.argmax(depths)) + 1
+    assert kept.deepest_names == "Crate\n"
 
 
 def test_a_limp_pendulum_gains_no_energy_and_a_pushed_one_does(blank: Any) -> None:
@@ -129,7 +129,7 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     rig.data.knuckle.drive = "LIMP"
     baked(rig, 20)
     lines, worst = accuracy_lines(rig), worst_joint_lines(rig)
-    assert rig.data.knuckle.truth.run == "Ragdoll, frames 1 to 20"
+    assert rig.data.knuckle.accuracy.run == "Ragdoll, frames 1 to 20"
     assert [line.what for line in lines] == ["Joint separation", "Stop overrun", "Energy gained", "Penetration"]
     assert len(worst) == 3
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
@@ -138,7 +138,7 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     assert accuracy_lines(rig) == lines
     again = worst_joint_lines(rig)
     assert [line for _, line in again] == [line for _, line in worst]
-    shares = {row.id: row.gap / row.length for row in rig.data.knuckle.truth.joints}
+    shares = {row.id: row.separation / row.length for row in rig.data.knuckle.accuracy.joints}
     assert [empty.knuckle.source_id for empty, _ in again] == sorted(shares, key=lambda key: -shares[key])
     assert bpy.ops.knuckle.select_worst() == {"FINISHED"}
     assert set(bpy.context.view_layer.objects.selected) == {empty for empty, _ in again}
@@ -150,6 +150,6 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
 def test_a_servo_that_is_told_nothing_has_no_error(blank: Any) -> None:
     rig = put(SOFT.replace("<MaxForce>20</MaxForce>", "<MaxForce>0</MaxForce>"))
     rig.data.knuckle.drive = "SERVO"
-    found = {joint.id: joint.error for joint in baked(rig, 10).joints}
+    found = {joint.id: joint.tracking_error for joint in baked(rig, 10).joints}
     assert found["11"] > 0
     assert math.isnan(found["12"])

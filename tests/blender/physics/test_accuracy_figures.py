@@ -45,7 +45,7 @@ def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
     assert values[0] == pytest.approx(start, abs=1e-5)
     assert lower - 0.01 < values.min() < values.max() < upper + 0.01
     assert np.ptp(values) > 0.2, "it falls to a stop"
-    assert accuracy_of_recording(blank.scene, recording).joints[0].beyond < 0.01
+    assert accuracy_of_recording(blank.scene, recording).joints[0].stop_overrun < 0.01
 
 
 def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
@@ -120,10 +120,10 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
     (item,) = recording.plant.multi_dof_joints
     seen = np.abs(item.coordinates(recording.poses)[1:]).max(axis=1)
     (found,) = [joint for joint in accuracy_of_recording(blank.scene, recording).joints if joint.id == "both"]
-    assert found.turns
-    assert least <= found.error < most
-    assert found.error == pytest.approx(seen.max(), abs=1e-6)
-    assert found.mean_error == pytest.approx(seen.mean(), abs=1e-6)
+    assert found.is_revolute
+    assert least <= found.tracking_error < most
+    assert found.tracking_error == pytest.approx(seen.max(), abs=1e-6)
+    assert found.mean_tracking_error == pytest.approx(seen.mean(), abs=1e-6)
 
 
 # ---------------------------------------------------------------- open joints
@@ -165,7 +165,7 @@ def test_flywheels_count_with_their_bodies(blank: Any) -> None:
     mechanism.bodies[0].inertia = np.diag([0.05, 0.25, 0.25])
     rig = put_world(mechanism, "LIMP", 2)
     recording = recorded(blank.scene, rig, 121)
-    assert objects_of(rig, "BODY")["link 0"].knuckle.flywheel_share > 0
+    assert objects_of(rig, "BODY")["link 0"].knuckle.inertia_proxy_share > 0
     run = recorded_run(blank.scene, recording)
     assert run.masses == pytest.approx([1.0, 1.0])
     assert run.tensors[0] == pytest.approx(np.diag([0.05, 0.25, 0.25]), abs=1e-4)
@@ -253,7 +253,7 @@ def test_gaps_of_a_scaled_model_are_those_that_its_bodies_show(blank: Any, size:
     truth = accuracy_of_recording(blank.scene, recording)
     (found,) = [joint for joint in truth.joints if joint.id == "hinge 1"]
     assert found.share == pytest.approx(seen, rel=2e-3)
-    assert recording.max_joint_separation() == pytest.approx(found.gap, rel=0.1)
+    assert recording.max_joint_separation() == pytest.approx(found.separation, rel=0.1)
     assert truth.energy_gained < 0.005
 
 
@@ -322,7 +322,7 @@ def test_a_run_that_is_nowhere_is_refused(blank: Any) -> None:
             bake(blank.scene, rig, 20)
     finally:
         bpy.app.handlers.frame_change_pre.remove(spoil)
-    assert not rig.data.knuckle.truth.run
+    assert not rig.data.knuckle.accuracy.run
     assert rig.data.knuckle.drive == "LIMP"
 
 

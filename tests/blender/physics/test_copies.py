@@ -62,7 +62,7 @@ def test_a_copied_model_has_an_anchor_and_flywheels_of_its_own(blank: Any) -> No
     own, other = swing(rig), swing(copy)
     assert own[2] < -0.1 and other == pytest.approx(own, abs=1e-3)
     assert settings(copy).anchor != settings(rig).anchor
-    wheels = [record_of(parts(each, "BODY")[0]).flywheel for each in (rig, copy)]
+    wheels = [record_of(parts(each, "BODY")[0]).inertia_proxy for each in (rig, copy)]
     assert None not in wheels and wheels[0] != wheels[1]
     blank.scene.frame_set(1)
     bpy.context.view_layer.objects.active = copy

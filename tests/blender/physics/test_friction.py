@@ -73,7 +73,7 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
     rig = put(hung(*dofs), physics=True)
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 3, lambda: None)
-    losses = objects_of(rig, "JOINT")["j"].knuckle.joint.losses
+    losses = objects_of(rig, "JOINT")["j"].knuckle.joint.loss_motors
     assert [each.empty.name in blank.scene.objects for each in losses] == [True]
     before = len(bpy.data.objects)
     clear_physics(blank.scene, rig)

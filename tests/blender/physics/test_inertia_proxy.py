@@ -66,7 +66,7 @@ def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any
     mechanism = heavy()
     rig = put_world(mechanism, "KEYS", 1.0)
     (obj,) = objects_of(rig, "BODY").values()
-    wheel = obj.knuckle.flywheel
+    wheel = obj.knuckle.inertia_proxy
     assert obj.rigid_body.mass + wheel.rigid_body.mass == pytest.approx(MASS)
     assert np.abs(world_of(wheel)[:3, 3] - world_of(obj)[:3, 3]).max() < 1e-6
     assert np.abs(combined_inertia(obj) - leaning_tensor()).max() < 0.01 * 0.28
@@ -103,4 +103,4 @@ def test_without_the_wish_there_are_none(blank: Any) -> None:
     build_physics(blank.scene, rig)
     (obj,) = objects_of(rig, "BODY").values()
     assert obj.rigid_body.mass == pytest.approx(MASS)
-    assert not [other for other in bpy.data.objects if other.knuckle.is_flywheel]
+    assert not [other for other in bpy.data.objects if other.knuckle.is_inertia_proxy]

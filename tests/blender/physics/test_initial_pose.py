@@ -110,7 +110,7 @@ def test_a_ball_that_touches_the_ground_is_not_lifted(blank: Any) -> None:
     rig.data.knuckle.drive = "LIMP"
     ball.location[2] = diameter / 2
     trail(blank.scene, ball, range(1, 4))
-    assert rig.data.knuckle.lift == pytest.approx(0.0, abs=1e-3)
+    assert rig.data.knuckle.ground_offset == pytest.approx(0.0, abs=1e-3)
 
 
 def test_softness_reaches_the_joints_at_once(blank: Any) -> None:
@@ -242,7 +242,7 @@ def lift_of(rig: Any) -> float:
 
     rig.data.knuckle.drive = "LIMP"
     bpy.context.scene.frame_set(1)
-    return rig.data.knuckle.lift
+    return rig.data.knuckle.ground_offset
 
 
 def tilted(angle: float, height: float = 0.0) -> Any:

@@ -29,7 +29,7 @@ def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarra
     driver = live_loops(rig)[0].drivers[0]
     key_servos(rig, "drive", {driver: (frames, values, LINEAR)})
     plant = gather_joint_state(rig)
-    assert np.count_nonzero([empty.knuckle.joint.follows for empty in plant.empties]) >= 2
+    assert np.count_nonzero([empty.knuckle.joint.is_dependent for empty in plant.empties]) >= 2
     return plant, plant.joints.index(driver), values
 
 

@@ -15,7 +15,7 @@ from tests.support.swings import chain, put_world
 
 def weight_of(obj: Any) -> float:
     """What a body and its flywheel weigh in Blender's world."""
-    wheel = obj.knuckle.flywheel
+    wheel = obj.knuckle.inertia_proxy
     return float(obj.rigid_body.mass + (0.0 if wheel is None else wheel.rigid_body.mass))
 
 

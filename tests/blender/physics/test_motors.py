@@ -85,7 +85,7 @@ def after_a_deletion(scene: Any, forced: str, by: str) -> None:
     assert {motor.name for motor in listed_motors(rig)} <= {
         obj.name for obj in scene.rigidbody_world.constraints.objects
     }
-    assert len(settings(rig).throws) == (6 if forced == "throw" else 0)
+    assert len(settings(rig).velocity_motors) == (6 if forced == "throw" else 0)
     ends = play(scene, 31, lambda: [cube(rig, "c0"), cube(rig, "c2")])[-1]
     for body, end in zip((mechanism.bodies[0], mechanism.bodies[2]), ends, strict=True):
         way = body.pose[:3, 0] * (0.25 if forced == "throw" else 0.0)
@@ -297,7 +297,7 @@ def test_only_what_moves_is_thrown_and_only_for_two_frames(blank: Any) -> None:
     mechanism.joints[2].dofs[0].velocity = 2.0
     rig = put_world(mechanism, "LIMP", 2)
     play(blank.scene, 3, lambda: None)
-    motors = [motor.empty for motor in settings(rig).throws]
+    motors = [motor.empty for motor in settings(rig).velocity_motors]
     assert len(motors) == 6
     assert all(motor.rigid_body_constraint.enabled for motor in motors)
     blank.scene.frame_set(4)

@@ -96,5 +96,5 @@ def test_reports_speak_of_where_an_assembled_joint_begins(blank: Any) -> None:
         return {entry.code for entry in build_physics(blank.scene, rig).entries if entry.severity == "warning"}
 
     assert codes() == set()
-    record.dofs[1].assembled, record.dofs[1].begins = True, (0.3, 0, 0, 0, 0, 0)
+    record.dofs[1].assembled, record.dofs[1].assembled_start = True, (0.3, 0, 0, 0, 0, 0)
     assert codes() == {"stops-inexact"}

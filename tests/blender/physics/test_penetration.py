@@ -138,17 +138,17 @@ def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
 def test_bodies_that_begin_in_one_another_are_told_and_those_kept_apart_are_not(blank: Any) -> None:
     rig = limp(skel(OVERLAPPING), self_collide=True)
     truth = baked(rig, 5)
-    assert truth.depth == pytest.approx(0.4, abs=1e-4)
-    assert rig.data.knuckle.truth.deep_at == 1
-    assert set(rig.data.knuckle.truth.deep_names.split()) in ({"a", "b"}, {"a", "c"})
+    assert truth.penetration == pytest.approx(0.4, abs=1e-4)
+    assert rig.data.knuckle.accuracy.deepest_frame == 1
+    assert set(rig.data.knuckle.accuracy.deepest_names.split()) in ({"a", "b"}, {"a", "c"})
 
 
 def test_what_does_not_collide_is_in_nothing(blank: Any) -> None:
-    assert baked(limp(skel(OVERLAPPING), self_collide=False), 5).depth == 0.0
+    assert baked(limp(skel(OVERLAPPING), self_collide=False), 5).penetration == 0.0
 
 
 def test_jointed_bodies_may_be_in_one_another(blank: Any) -> None:
     two = body(1, (0, 0, 9), (1, 1, 1)) + body(2, (0.8, 0, 9), (1, 1, 1))
     rig = put(model(two, joint(4, 1, 2, (0.4, 0, 9), force=0), gravity=0))
     rig.data.knuckle.drive = "LIMP"
-    assert baked(rig, 5).depth == 0.0
+    assert baked(rig, 5).penetration == 0.0

@@ -64,10 +64,10 @@ def test_clearing_takes_what_pushes_away(blank: Any) -> None:
     build_physics(blank.scene, rig)
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 5, lambda: None)
-    assert len(objects_of(rig, "JOINT")["j"].knuckle.joint.pushes) == 2
+    assert len(objects_of(rig, "JOINT")["j"].knuckle.joint.spring_motors) == 2
     clear_physics(blank.scene, rig)
     blank.scene.frame_set(1)
-    objects_of(rig, "JOINT")["j"].knuckle.joint.pushes.clear()
+    objects_of(rig, "JOINT")["j"].knuckle.joint.spring_motors.clear()
     assert differences(before, everything(blank.scene)) == {}
 
 

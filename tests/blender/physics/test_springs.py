@@ -180,7 +180,7 @@ def test_clearing_takes_what_pushes_springs_away(blank: Any) -> None:
     build_physics(blank.scene, rig)
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 10, lambda: None)
-    assert objects_of(rig, "JOINT")["j"].knuckle.joint.preload is not None
+    assert objects_of(rig, "JOINT")["j"].knuckle.joint.spring_preload is not None
     clear_physics(blank.scene, rig)
     blank.scene.frame_set(1)
     assert differences(before, everything(blank.scene)) == {}

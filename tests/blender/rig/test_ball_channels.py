@@ -27,17 +27,17 @@ def as_kept(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.float32).astype(np.float64)
 
 
-@pytest.mark.parametrize("against", [False, True])
+@pytest.mark.parametrize("is_reversed", [False, True])
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("turns", [0.3, 1.0, 4.5, -3.0])
-def test_keys_are_read_as_the_coordinates_they_were_made_of(against: bool, free: bool, turns: float) -> None:
+def test_keys_are_read_as_the_coordinates_they_were_made_of(is_reversed: bool, free: bool, turns: float) -> None:
     """Also past several whole turns, about an axis that changes on the way."""
     share = np.linspace(0.0, 1.0, 2001)[:, None]
     values = 2.0 * np.pi * turns * share * np.array([1.0, 0.0, 0.0]) + 0.4 * np.sin(3.0 * share * [1.0, 2.0, 4.0])
     values = np.concatenate([values, np.cos(share * [5.0, 7.0, 1.0])], axis=1)[:, : 6 if free else 3]
     turn = some_turn(1)
-    places, quaternions = block_bone_channels(values, turn, against)
-    found = coordinates_from_keys(as_kept(places) if free else None, as_kept(quaternions), turn, against, free)
+    places, quaternions = block_bone_channels(values, turn, is_reversed)
+    found = coordinates_from_keys(as_kept(places) if free else None, as_kept(quaternions), turn, is_reversed, free)
     assert found.shape == values.shape
     assert found == pytest.approx(values, abs=2e-4)  # near whole turns seven digits tell the axis so well
 

@@ -15,7 +15,7 @@ from tests.support.clear_helpers import values
 MODELS = sorted(path for path in Path("sample_models").glob("*/*") if path.suffix in {".jm", ".skel", ".json"})
 MODELS += [Path("sample_models/sensor_leg/sensor_leg.xml")]
 WITH_STOPS = [path for path in MODELS if path.suffix in {".jm", ".skel"}]
-JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
+JOINT = ("at_world", "active", "loop", "is_open", "is_dependent", "is_reversed", "parent", "child")
 
 
 def built(path: Path) -> Any:
@@ -71,7 +71,18 @@ def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkey
     from addon.blender.reconcile import build
     from addon.core.report import Report
 
-    told = (*DOF_FIELDS, *DOF_VECTORS, "axis", "use_lower", "lower", "use_upper", "upper", "parts", "step", "begins")
+    told = (
+        *DOF_FIELDS,
+        *DOF_VECTORS,
+        "axis",
+        "use_lower",
+        "lower",
+        "use_upper",
+        "upper",
+        "parts",
+        "step",
+        "assembled_start",
+    )
     seen: list[tuple[Any, Any]] = []
 
     def look(_scene: Any, rig: Any, is_new: bool) -> Report:
@@ -79,7 +90,7 @@ def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkey
         for glimpse, record in seen:
             assert isinstance(glimpse, RecordSnapshot) and is_new
             assert [getattr(glimpse, name) for name in JOINT] == [getattr(record, name) for name in JOINT]
-            assert len(glimpse.far_stops) == len(record.far_stops)
+            assert len(glimpse.limit_constraints) == len(record.limit_constraints)
             for ours, kept in ((glimpse.dofs, record.dofs), (glimpse.parts, record.parts)):
                 assert len(ours) == len(kept)
                 assert [plain(a, told) for a in ours] == [plain(b, told) for b in kept]

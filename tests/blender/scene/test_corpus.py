@@ -180,7 +180,7 @@ def test_turning_a_bone_moves_the_second_body_about_the_axis(built: Built) -> No
 
 def follows(rig: Any, key: str) -> bool:
     """Whether a joint goes where the others of its loop lead it."""
-    return objects_of(rig, "JOINT")[key].knuckle.joint.follows
+    return objects_of(rig, "JOINT")[key].knuckle.joint.is_dependent
 
 
 def out_of_stops(joint: XmlJoint, value: float) -> bool:

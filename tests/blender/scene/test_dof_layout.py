@@ -167,24 +167,24 @@ def check(mechanism: Mechanism, seed: int = 1, times: int = 2) -> Any:
 
 @both_ways
 @pytest.mark.parametrize("name", SKEL_JOINTS)
-def test_joints_of_skel(blank: Any, name: str, against: bool) -> None:
+def test_joints_of_skel(blank: Any, name: str, is_reversed: bool) -> None:
     mechanism = skel(*SKEL_JOINTS[name])
-    check(turned(mechanism) if against else mechanism)
+    check(turned(mechanism) if is_reversed else mechanism)
 
 
 @both_ways
 @pytest.mark.parametrize("kind", X_XY_JOINTS)
-def test_joints_of_x_xy(blank: Any, kind: str, against: bool) -> None:
+def test_joints_of_x_xy(blank: Any, kind: str, is_reversed: bool) -> None:
     mechanism = x_xy(kind)
-    check(turned(mechanism) if against else mechanism)
+    check(turned(mechanism) if is_reversed else mechanism)
 
 
 @both_ways
 @pytest.mark.parametrize("kind", SHIFT_JOINTS)
-def test_joints_of_shift(blank: Any, kind: str, against: bool) -> None:
+def test_joints_of_shift(blank: Any, kind: str, is_reversed: bool) -> None:
     mechanism = shift(kind)
     assert [joint.active for joint in mechanism.joints] == [True, True]
-    check(turned(mechanism) if against else mechanism)
+    check(turned(mechanism) if is_reversed else mechanism)
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -197,24 +197,26 @@ def test_any_degrees_of_freedom_along_the_tree(blank: Any, name: str) -> None:
 @pytest.mark.parametrize("name", CHAINS)
 def test_any_degrees_of_freedom_against_the_tree(blank: Any, name: str) -> None:
     dofs, _, bones = CHAINS[name]
-    rig = check(linked(*dofs, against=True))
+    rig = check(linked(*dofs, is_reversed=True))
     assert len(chain(rig)) == bones
 
 
 @both_ways
 @pytest.mark.parametrize("count", [2, 3])
-def test_square_axes_always_fit_on_one_bone(blank: Any, count: int, against: bool) -> None:
+def test_square_axes_always_fit_on_one_bone(blank: Any, count: int, is_reversed: bool) -> None:
     """All orders and senses of two and three square axes: no chain, whatever their handedness."""
     for axes in itertools.permutations(SQUARE, count):
         if all(abs(float(a @ b)) < 0.5 for a, b in itertools.combinations(axes, 2)):
-            mechanism = linked(*rotations(*axes), frame=pose_of((0.3, 0.2, -0.5), (0, 0, 1)), against=against)
+            mechanism = linked(*rotations(*axes), frame=pose_of((0.3, 0.2, -0.5), (0, 0, 1)), is_reversed=is_reversed)
             rig = check(mechanism, times=1)
             assert len(chain(rig)) == 1
-            first = axes[-1] if against else axes[0]  # the outermost turn, which is on Z
+            first = axes[-1] if is_reversed else axes[0]  # the outermost turn, which is on Z
             assert chain(rig)[0].rotation_mode.endswith("Z")
-            frame = mechanism.joints[1].frame_child if against else mechanism.joints[1].frame_parent  # the post's side
+            frame = (
+                mechanism.joints[1].frame_child if is_reversed else mechanism.joints[1].frame_parent
+            )  # the post's side
             rest = np.array(chain(rig)[0].bone.matrix_local)[:3, 2]
-            assert np.abs(rest - frame[:3, :3] @ first * (-1 if against else 1)).max() < 1e-5
+            assert np.abs(rest - frame[:3, :3] @ first * (-1 if is_reversed else 1)).max() < 1e-5
             remove(rig)
 
 
@@ -358,7 +360,7 @@ def test_a_joint_at_the_world_has_a_bone_without_parent(blank: Any) -> None:
 
 @both_ways
 @pytest.mark.parametrize("name", [name for name, (dofs, _, _) in CHAINS.items() if dofs])
-def test_an_import_stands_where_the_file_begins(blank: Any, name: str, against: bool) -> None:
+def test_an_import_stands_where_the_file_begins(blank: Any, name: str, is_reversed: bool) -> None:
     dofs = [replace(dof) for dof in CHAINS[name][0]]
     rng = np.random.default_rng(5)
     for dof in dofs:
@@ -367,7 +369,7 @@ def test_an_import_stands_where_the_file_begins(blank: Any, name: str, against: 
             dof.lower, dof.upper = dof.position + 0.1, dof.position + 0.3  # even where that is outside its stops
         else:
             dof.start = tuple(rng.uniform(-1, 1, DOF_SIZE[dof.kind]))
-    mechanism = linked(*dofs, against=against)
+    mechanism = linked(*dofs, is_reversed=is_reversed)
     rig = put(mechanism)
     blank.view_layer.update()
     now = {key: world_of(obj) for key, obj in objects_of(rig, "BODY").items()}

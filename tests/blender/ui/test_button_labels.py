@@ -94,7 +94,7 @@ def loop(_folder: Path) -> None:
     from addon.blender.reconcile.build import BuildOptions, build
 
     made = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
-    follower = next(empty for empty in parts(made, "JOINT") if empty.knuckle.joint.follows)
+    follower = next(empty for empty in parts(made, "JOINT") if empty.knuckle.joint.is_dependent)
     bpy.context.view_layer.objects.active = follower
 
 

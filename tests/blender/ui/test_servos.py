@@ -258,7 +258,7 @@ def state() -> list[Any]:
     import bpy
 
     rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-    fields = ("ticked", "use_lower", "lower", "use_upper", "upper", "gain")
+    fields = ("is_marked", "use_lower", "lower", "use_upper", "upper", "gain")
     keys = [(c.data_path, c.array_index, [p.co[0] for p in c.keyframe_points]) for c in curves(rig)]
     records = [[getattr(dof, field) for field in fields] for _name, dof in dofs(rig)]
     return [sorted(action.name for action in bpy.data.actions), keys, records, values(rig).tolist()]

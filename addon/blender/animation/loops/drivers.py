@@ -92,7 +92,7 @@ class _InputChoice:
     def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:
         """Return the input joints of a linkage, preferring ``first``, then the present ones."""
         boned = _joints_with_bones(linkage)
-        now = [joint for joint in boned if not record_of(self.empties[joint]).joint.follows]
+        now = [joint for joint in boned if not record_of(self.empties[joint]).joint.is_dependent]
         order = dict.fromkeys([*first, *now, *self._usual])
         return linkage.drivers(self._start, [joint for joint in order if joint in boned])
 

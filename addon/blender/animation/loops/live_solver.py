@@ -1,7 +1,7 @@
 """Live solver of closed loops while posing, scrubbing and rendering: dependent joints follow the input joints.
 
-A joint whose record has ``follows`` set has a bone whose channels are written here, never by the user. Before a frame
-the curves predict the input joints, so that one evaluation poses all. After it, and after every other change, the
+A joint whose record has ``is_dependent`` set has a bone whose channels are written here, never by the user. Before a
+frame the curves predict the input joints, so that one evaluation poses all. After it, and after every other change, the
 evaluated pose is inspected: input joints that are moved otherwise (NLA strips, drivers, dragging) are followed then.
 Nothing is computed while the input joints stay, nor at frames that were visited since the last change
 (``change_counter``): of those the channel values of all bones of a rig's loops are cached as one array.
@@ -249,7 +249,7 @@ def mark_without_loops(rig: bpy.types.Object) -> None:
 
 
 def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
-    follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.is_dependent}
     if not follows:
         return
     mechanism, channels = loops_mechanism(rig), servo_channels(rig)

@@ -35,9 +35,9 @@ LENGTH_UNITS = [
 class KnuckleOriginServo(bpy.types.PropertyGroup):
     """Channel that a trajectory of a motion file was keyed on."""
 
-    place: IntProperty(description="Index of the trajectory in the file's motion, from 0")
+    trajectory_index: IntProperty(description="Index of the trajectory in the file's motion, from 0")
     joint: StringProperty(description="ID of the joint; empty for one that moves nothing here")
-    number: IntProperty(description="Index of the joint's degree of freedom, from 0")
+    dof_index: IntProperty(description="Index of the joint's degree of freedom, from 0")
 
 
 class KnuckleOrigin(bpy.types.PropertyGroup):
@@ -89,7 +89,7 @@ class KnuckleServoName(bpy.types.PropertyGroup):
     joint: StringProperty(
         description="ID of that servo's joint, which may be renamed; empty for no servo of the mechanism"
     )
-    number: IntProperty(description="Index of the joint's degree of freedom, from 0")
+    dof_index: IntProperty(description="Index of the joint's degree of freedom, from 0")
 
 
 class KnuckleAction(bpy.types.PropertyGroup):

@@ -25,14 +25,14 @@ class KnuckleRestraint(bpy.types.PropertyGroup):
     kind: StringProperty(description="Kind of element: spring, damper or friction")
     joint: PointerProperty(type=bpy.types.Object, description="Joint whose degree of freedom it acts on")
     law: StringProperty(description="Knots, and a row of coefficients in descending powers for each piece, as JSON")
-    one: PointerProperty(type=bpy.types.Object, description="Body of its first point")
-    other: PointerProperty(type=bpy.types.Object, description="Body of its second point")
-    one_stays: BoolProperty(description="Its first point is in the world, not on a deleted body")
-    other_stays: BoolProperty(description="Its second point is in the world, not on a deleted body")
-    at_one: FloatVectorProperty(
+    body_a: PointerProperty(type=bpy.types.Object, description="Body of its first point")
+    body_b: PointerProperty(type=bpy.types.Object, description="Body of its second point")
+    a_at_world: BoolProperty(description="Its first point is in the world, not on a deleted body")
+    b_at_world: BoolProperty(description="Its second point is in the world, not on a deleted body")
+    frame_a: FloatVectorProperty(
         size=16, description="Pose of its first point, relative to its body's object or to the mechanism"
     )
-    at_other: FloatVectorProperty(
+    frame_b: FloatVectorProperty(
         size=16, description="Pose of its second point, relative to its body's object or to the mechanism"
     )
     distance: StringProperty(description="Axis of the first point along which it is measured; empty for the distance")
@@ -100,13 +100,13 @@ _LOWER, _UPPER = _angle_accessors("lower"), _angle_accessors("upper")
 
 
 def _ticked_property(field: str, name: str, description: str, **more: Any) -> FloatProperty:
-    """Return a property that edits a field of one degree of freedom, or of all that are ticked with it."""
+    """Return a property that edits a field of one degree of freedom, or of all that are marked with it."""
 
     def get(self: Any) -> Any:
         return getattr(self, field)
 
     def put(self: Any, value: float) -> None:
-        if not self.ticked:
+        if not self.is_marked:
             setattr(self, field, value)
             return
         for spread in on_ticked_value:
@@ -137,7 +137,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     upper_angle: FloatProperty(
         name="Upper", description="Largest joint angle", subtype="ANGLE", get=_UPPER[0], set=_UPPER[1]
     )
-    ticked: BoolProperty(
+    is_marked: BoolProperty(
         name="Edit Together", description="Mark the joint: a value set on one marked joint applies to all"
     )
     each_use_lower: _ticked_property("use_lower", "Lower Stop", "Stop the joint at its lower stop (joint limit)")
@@ -228,8 +228,10 @@ class KnuckleDof(bpy.types.PropertyGroup):
     )
     pitch: FloatProperty(name="Pitch", description="Translation of a screw per radian of rotation")
     start: FloatVectorProperty(name="Start", description="Initial joint values of a ball or free joint", size=6)
-    assembled: BoolProperty(description="It begins where its loops close, at 'begins', not at the file's joint value")
-    begins: FloatVectorProperty(description="Joint values at which it begins, if it was assembled", size=6)
+    assembled: BoolProperty(
+        description="It begins where its loops close, at 'assembled_start', not at the file's joint value"
+    )
+    assembled_start: FloatVectorProperty(description="Joint values at which it begins, if it was assembled", size=6)
     start_rates: FloatVectorProperty(description="Joint velocities at the start", size=6)
     parts: IntProperty(description="Number of the joint's degrees of freedom in this block")
     step: IntProperty(description="Index of the bone that it poses, in the joint's chain", default=-1)
@@ -243,7 +245,7 @@ class KnuckleMotor(bpy.types.PropertyGroup):
     """Motor of a joint with several degrees of freedom, on an empty of its own."""
 
     empty: PointerProperty(type=bpy.types.Object)
-    number: IntProperty(description="Index of the joint's degree of freedom that it moves")
+    dof_index: IntProperty(description="Index of the joint's degree of freedom that it moves")
     x: FloatVectorProperty(description="Its axis at the start of the simulation, on the body that carries it", size=3)
     z: FloatVectorProperty(description="Direction on the other body that its axis is kept perpendicular to", size=3)
 
@@ -266,24 +268,26 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     opening: FloatVectorProperty(
         description="Pose of its child's side in the design pose, relative to its empty", size=16
     )
-    follows: BoolProperty(
+    is_dependent: BoolProperty(
         name="Dependent",
         description="Dependent joint of a closed loop: the input joints of its loop move it",
     )
-    against: BoolProperty(description="The bone moves the parent: the joint points toward the root")
+    is_reversed: BoolProperty(description="The bone moves the parent: the joint points toward the root")
     dofs: CollectionProperty(type=KnuckleDof)
-    boned: StringProperty(description="Kinds of its degrees of freedom for which bones were created")
+    bone_kinds: StringProperty(description="Kinds of its degrees of freedom for which bones were created")
     parts: CollectionProperty(
         type=KnuckleDof, description="Single degrees of freedom of its ball and free blocks, in order"
     )
     motor: PointerProperty(name="Motor", description="Object with the joint's motor", type=bpy.types.Object)
-    preload: PointerProperty(type=bpy.types.Object, description="Motor that exerts the spring's force at joint value 0")
+    spring_preload: PointerProperty(
+        type=bpy.types.Object, description="Motor that exerts the spring's force at joint value 0"
+    )
     motors: CollectionProperty(type=KnuckleMotor, description="Motors of a joint with several degrees of freedom")
-    losses: CollectionProperty(type=KnuckleMotor, description="Motors of its joint friction and joint damping")
-    far_stops: CollectionProperty(
+    loss_motors: CollectionProperty(type=KnuckleMotor, description="Motors of its joint friction and joint damping")
+    limit_constraints: CollectionProperty(
         type=KnuckleMotor, description="Stops (0 lower, 1 upper) with constraints of their own"
     )
-    pushes: CollectionProperty(type=KnuckleMotor, description="Motors of its spring torque or spring force")
+    spring_motors: CollectionProperty(type=KnuckleMotor, description="Motors of its spring torque or spring force")
 
 
 CLASSES = (KnuckleMotor, KnuckleRestraint, KnuckleShape, KnuckleDof, KnuckleJoint)

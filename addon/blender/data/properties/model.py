@@ -100,7 +100,7 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 #: frames, lights and collision shapes are objects. 3: materials store the color that they were created with. 4: joints
 #: store the channels of their bones and the pose for which these were made, bones store their names as built. 5: limits
 #: of bones clamp angles with the legacy behavior, mechanisms store their mirror plane, bodies their flags, shapes the
-#: balls that they consist of.
+#: balls that they consist of; properties have standard names (``editing.property_renames``).
 DATA_VERSION = 5
 
 
@@ -148,14 +148,16 @@ class KnuckleObject(bpy.types.PropertyGroup):
         description="Moments of inertia about the center of mass, in the body's axes, for mass 1", size=9
     )
     moment_of: StringProperty(description="ID of the document's body whose mirrored moments of inertia these are")
-    flywheel: PointerProperty(description="Inertia proxy of the body", type=bpy.types.Object)
-    weld: PointerProperty(description="Constraint that fixes the inertia proxy to the body", type=bpy.types.Object)
-    is_flywheel: BoolProperty(description="The object is the inertia proxy of the body 'flywheel_of'")
-    flywheel_of: PointerProperty(type=bpy.types.Object)
-    flywheel_share: FloatProperty(description="Share of the body's mass that its inertia proxy has")
+    inertia_proxy: PointerProperty(description="Inertia proxy of the body", type=bpy.types.Object)
+    inertia_proxy_constraint: PointerProperty(
+        description="Constraint that fixes the inertia proxy to the body", type=bpy.types.Object
+    )
+    is_inertia_proxy: BoolProperty(description="The object is the inertia proxy of the body 'inertia_proxy_of'")
+    inertia_proxy_of: PointerProperty(type=bpy.types.Object)
+    inertia_proxy_share: FloatProperty(description="Share of the body's mass that its inertia proxy has")
     keeps_source: BoolProperty(description="It had modifiers when physics was added, and the user chooses its source")
     is_ground: BoolProperty(description="Ground of the scene's mechanisms")
-    is_apart: BoolProperty(description="Its constraint is a collision filter of two bodies")
+    is_collision_filter: BoolProperty(description="Its constraint is a collision filter of two bodies")
 
 
 class KnuckleMaterial(bpy.types.PropertyGroup):
@@ -170,7 +172,7 @@ class KnuckleBone(bpy.types.PropertyGroup):
 
     joint: StringProperty(name="Joint ID", description="ID of the joint that the bone moves")
     step: IntProperty(description="Index of the bone in the joint's chain; 0 is attached to the carrier")
-    turn: FloatVectorProperty(description="Rotation from the bone's axes to the joint's, by rows", size=9)
+    joint_rotation: FloatVectorProperty(description="Rotation from the bone's axes to the joint's, by rows", size=9)
     built_name: StringProperty(description="Name last written to the bone, to detect that it was renamed")
     known_name: StringProperty(
         description="Bone name that motions, poses and drivers last used; empty for 'built_name'"
@@ -221,7 +223,7 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     joined_world: BoolProperty(description="The world was the user's; its range and collections were changed")
     made_collection: BoolProperty()
     made_constraints: BoolProperty()
-    span: IntVectorProperty(size=2)
+    frame_range: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
     fitted_substeps: IntProperty(description="Substeps that Fit to Mechanism set last")
@@ -229,7 +231,7 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     fitted_rate: FloatProperty(description="Frames per second for which Fit to Mechanism set them")
     substeps: IntProperty(description="Substeps of the user's own world before the fit; 0 without one")
     iterations: IntProperty()
-    why: StringProperty(description="Requirements of the mechanism on the world, with reasons")
+    requirements: StringProperty(description="Requirements of the mechanism on the world, with reasons")
 
 
 def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -253,7 +255,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)
     controls: PointerProperty(type=KnuckleControls)
-    listens_to: StringProperty(description="Inputs that the gait reads, separated by commas")
+    gait_inputs: StringProperty(description="Inputs that the gait reads, separated by commas")
     drive: EnumProperty(
         name="Drive",
         description="Source of the bodies' motion",
@@ -374,18 +376,20 @@ class KnuckleModel(bpy.types.PropertyGroup):
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
     anchor: PointerProperty(type=bpy.types.Object, description="Object to which physics attaches joints at the world")
-    let_go: StringProperty(description="IDs of the document's parts that were deleted on purpose, one per line")
+    forgotten_ids: StringProperty(description="IDs of the document's parts that were deleted on purpose, one per line")
     restraints: CollectionProperty(
         type=KnuckleRestraint, description="Springs, dampers and friction elements besides the joints"
     )
     mirrored_restraints: StringProperty(
         description="Indices of the restraints that mirroring created or changed, as JSON"
     )
-    throws: CollectionProperty(type=KnuckleMotor, description="Motors that give the bodies their initial velocity")
-    lift: FloatProperty(
+    velocity_motors: CollectionProperty(
+        type=KnuckleMotor, description="Motors that give the bodies their initial velocity"
+    )
+    ground_offset: FloatProperty(
         description="Height by which the mechanism is raised for the simulation, to stand on the ground"
     )
-    before: PointerProperty(type=KnuckleWorldBackup)
+    world_backup: PointerProperty(type=KnuckleWorldBackup)
     key_bodies: BoolProperty(
         name="Bake All Bodies",
         description="Write keyframes for every body besides the servos, which then play exactly as simulated",
@@ -393,7 +397,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     body_keys: PointerProperty(
         type=bpy.types.Object, description="Armature with a bone for the keyframes of every body"
     )
-    truth: PointerProperty(type=KnuckleAccuracy, description="Simulation accuracy of the last baked simulation")
+    accuracy: PointerProperty(type=KnuckleAccuracy, description="Simulation accuracy of the last baked simulation")
     servo_names: CollectionProperty(
         name="Servo Names", description="Names of the mechanism's servos in motion files", type=KnuckleServoName
     )

@@ -53,13 +53,13 @@ class KnuckleJointAccuracy(bpy.types.PropertyGroup):
     name: StringProperty()
     empty: PointerProperty(type=bpy.types.Object)
     length: FloatProperty()
-    gap: FloatProperty()
-    mean_gap: FloatProperty()
+    separation: FloatProperty()
+    mean_separation: FloatProperty()
     tilt: FloatProperty()
-    turns: BoolProperty()
-    error: FloatProperty()
-    mean_error: FloatProperty()
-    beyond: FloatProperty()
+    is_revolute: BoolProperty()
+    tracking_error: FloatProperty()
+    mean_tracking_error: FloatProperty()
+    stop_overrun: FloatProperty()
 
 
 class KnuckleAccuracy(bpy.types.PropertyGroup):
@@ -68,10 +68,10 @@ class KnuckleAccuracy(bpy.types.PropertyGroup):
     run: StringProperty(description="Drive and frames of the simulation; empty if there was none")
     joints: CollectionProperty(type=KnuckleJointAccuracy)
     energy_gained: FloatProperty()
-    depth: FloatProperty()
-    deep: IntVectorProperty(size=2)
-    deep_names: StringProperty(description="Names of the bodies with the largest penetration, one per line")
-    deep_at: FloatProperty(description="Frame of the largest penetration")
+    penetration: FloatProperty()
+    deepest_pair: IntVectorProperty(size=2)
+    deepest_names: StringProperty(description="Names of the bodies with the largest penetration, one per line")
+    deepest_frame: FloatProperty(description="Frame of the largest penetration")
 
 
 CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointAccuracy, KnuckleAccuracy)

@@ -183,7 +183,7 @@ def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
             )
             yield Finding("mesh-modified", "warning", told, "body", own)
         if obj.instance_type != "NONE":
-            told = f"Body {name!r}: instances are not exported. Choose Object > Apply > Make Instances Real, then Make Body"
+            told = f"Body {name!r}: instances are not exported. Use Object > Apply > Make Instances Real and Make Body"
             yield Finding("body-instancer", "warning", told, "body", own)
 
 

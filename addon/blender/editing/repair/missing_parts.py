@@ -61,7 +61,7 @@ def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything:
         everything: All deleted parts, except those that were let go.
     """
     out = NeededParts(roles=roles_without_collection(rig))
-    away, let_go = list(deleted_parts(rig)), set(settings(rig).let_go.split("\n"))
+    away, let_go = list(deleted_parts(rig)), set(settings(rig).forgotten_ids.split("\n"))
     here, empties = all_parts(rig, "BODY"), all_parts(rig, "JOINT")
     known = _joint_ends(base, away)
     bodies, joints = ({record_of(obj).source_id for obj in objects} for objects in (here, empties))
@@ -109,7 +109,11 @@ def deleted_parts(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
     present = set(top.all_objects) if top is not None else set()
     for obj in bpy.data.objects:
         record = record_of(obj)
-        ours = record.model == rig and record.role in ROLE_COLLECTIONS and not (record.is_ground or record.is_flywheel)
+        ours = (
+            record.model == rig
+            and record.role in ROLE_COLLECTIONS
+            and not (record.is_ground or record.is_inertia_proxy)
+        )
         if ours and obj not in present and not obj.users_scene:
             yield obj
 
@@ -358,7 +362,11 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
     home = simulating_scene(rig)
     if home is not None:
         return home.rigidbody_world.constraints is None
-    had = model.before.made_world or model.before.joined_world or any(obj.rigid_body is not None for obj in bodies)
+    had = (
+        model.world_backup.made_world
+        or model.world_backup.joined_world
+        or any(obj.rigid_body is not None for obj in bodies)
+    )
     return had or (model.drive != "KEYS" and bool(bodies))
 
 

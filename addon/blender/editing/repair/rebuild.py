@@ -305,7 +305,7 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
 
 
 def _is_physics_object(obj: bpy.types.Object) -> bool:
-    return record_of(obj).is_ground or record_of(obj).is_flywheel
+    return record_of(obj).is_ground or record_of(obj).is_inertia_proxy
 
 
 # ---------------------------------------------------------------- the document
@@ -382,7 +382,7 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
         rig.matrix_basis = Matrix(make_plan(base, closed=False).upright.tolist())
         store_mechanism_facts(rig, model.collection, base)
         gait = find_gait(base)
-        model.listens_to = ",".join(gait.controls) if gait is not None else ""
+        model.gait_inputs = ",".join(gait.controls) if gait is not None else ""
     record.source_name = record.source_name or (base.name if base is not None else rig.name)
     model.version = properties.DATA_VERSION
     out.done.append("what is known of it as a whole")

@@ -325,8 +325,8 @@ def _write_values(
     for part_ in parts:
         source, target = own[part_.of[0]], its[part_.to[0]]
         begins = np.zeros(6)
-        begins[: len(part_.to)] = part_.matrix @ np.array(source.begins)[: len(part_.of)]
-        target.assembled, target.begins = source.assembled, (begins + 0.0).tolist()
+        begins[: len(part_.to)] = part_.matrix @ np.array(source.assembled_start)[: len(part_.of)]
+        target.assembled, target.assembled_start = source.assembled, (begins + 0.0).tolist()
 
 
 def _dofs_by_index(record: KnuckleJoint) -> dict[int, KnuckleDof]:

@@ -244,7 +244,7 @@ def ensure_dof_motors(
             motor.empty = create_joint_motor(plant.rig, item.empty, suffix)
     ends = joint_ends(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
-        motor.number = axle.number
+        motor.dof_index = axle.number
         add_constraint_to_world(scene, motor.empty)
         constraint = motor.empty.rigid_body_constraint
         constraint.type, constraint.disable_collisions = "MOTOR", True

@@ -119,8 +119,8 @@ def screw_couplings(scene: bpy.types.Scene, plant: JointStateArrays) -> list[Scr
     for item in plant.multi_dof_joints:
         if is_screw_joint(item) and has_both_bodies(plant, record_of(item.empty).joint):
             both = as_cylindrical_joint(item)
-            ensure_dof_motors(scene, plant, both, "pushes", _SCREW_SUFFIX)
-            motors = DofMotors(both, "pushes", np.array([True, False]))
+            ensure_dof_motors(scene, plant, both, "spring_motors", _SCREW_SUFFIX)
+            motors = DofMotors(both, "spring_motors", np.array([True, False]))
             out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
 
@@ -176,12 +176,12 @@ class MultiDofServos:
         for channel in self.channels:
             if channel.is_single:
                 told = self._read(curves, live, channel.path, channel.index, frames)
-                out[:, channel.number] = clamp_bone_values(told, *self.stops[channel.number])
+                out[:, channel.dof_index] = clamp_bone_values(told, *self.stops[channel.dof_index])
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path
             turns = np.stack([self._read(curves, live, path, index, frames) for index in range(4)], axis=1)
-            first = block[0].number
+            first = block[0].dof_index
             out[:, first : first + 3] = pose_block_coordinates(self.rig, block, np.zeros((len(frames), 3)), turns)
         return out
 

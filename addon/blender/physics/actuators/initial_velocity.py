@@ -61,24 +61,24 @@ class BodyThrusters:
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
         """Return the poses of the motors' empties for a simulation that begins with these body poses."""
         return {
-            motor.empty: thruster_pose(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
-            for motor in settings(self.rig).throws
+            motor.empty: thruster_pose(poses, motor.dof_index % 3, poses[self.bodies[motor.dof_index // 3]][:3, 3])
+            for motor in settings(self.rig).velocity_motors
         }
 
     def records(self) -> list[KnuckleMotor]:
         """Return the records of the motors."""
-        return list(settings(self.rig).throws)
+        return list(settings(self.rig).velocity_motors)
 
     def push(self, poses: Array, forces: Array, torques: Array) -> None:
         """Apply forces and torques (bodies, 3), in world axes, to the bodies."""
         axes = armature_axes(poses)
         along, about = forces @ axes, torques @ axes
-        for motor in settings(self.rig).throws:
+        for motor in settings(self.rig).velocity_motors:
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
             if constraint is None:
                 continue
             for kind, told in (("lin", along), ("ang", about)):
-                push = -float(told[motor.number // 3, motor.number % 3])  # counted as the anchor moves
+                push = -float(told[motor.dof_index // 3, motor.dof_index % 3])  # counted as the anchor moves
                 setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                 setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
@@ -297,10 +297,10 @@ def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -
         if one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
     thrown = sorted(body for body in quick if moves[body])
-    motors = settings(rig).throws
+    motors = settings(rig).velocity_motors
     ensure_motor_numbers(motors, range(3 * len(thrown)))
     for motor in motors:
-        body = bodies[thrown[motor.number // 3]]
+        body = bodies[thrown[motor.dof_index // 3]]
         ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
     return [InitialVelocityImpulse(scene, plant, BodyThrusters(rig, thrown), joints)]
 

@@ -82,12 +82,12 @@ def friction_damping_actuators(scene: bpy.types.Scene, plant: JointStateArrays) 
     for item in plant.dissipative_joints:
         if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(plant, record_of(item.empty).joint):
             continue
-        ensure_dof_motors(scene, plant, item, "losses", _SUFFIX)
+        ensure_dof_motors(scene, plant, item, "loss_motors", _SUFFIX)
         turns = np.array([dof.kind == "rotation" for dof in item.joint.dofs], dtype=bool)
         friction = np.array([max(dof.friction, 0.0) for dof in item.joint.dofs])
         laws = [law for law in plant.laws.get(item.empty, ()) if law.brakes]
         out.append(
-            FrictionDampingActuator(scene, DofMotors(item, "losses", turns), friction, _motor_damping(item), laws)
+            FrictionDampingActuator(scene, DofMotors(item, "loss_motors", turns), friction, _motor_damping(item), laws)
         )
     return out
 

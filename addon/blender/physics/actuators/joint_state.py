@@ -370,12 +370,12 @@ def ensure_preloads(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
         if not (joint.dofs[0].stiffness > 0.0 and has_both_bodies(plant, joint)):
             continue
-        if joint.preload is None:
-            joint.preload = create_joint_motor(plant.rig, empty, _PRELOAD_SUFFIX)
-        constraint = joint.preload.rigid_body_constraint
-        add_constraint_to_world(scene, joint.preload)
+        if joint.spring_preload is None:
+            joint.spring_preload = create_joint_motor(plant.rig, empty, _PRELOAD_SUFFIX)
+        constraint = joint.spring_preload.rigid_body_constraint
+        add_constraint_to_world(scene, joint.spring_preload)
         if constraint is None or (constraint.object2, constraint.object1) != joint_ends(joint, anchor):
-            write_motor(joint.preload, joint, anchor)  # not during a simulation: it resets the force
+            write_motor(joint.spring_preload, joint, anchor)  # not during a simulation: it resets the force
 
 
 def has_both_bodies(plant: JointStateArrays, joint: KnuckleJoint) -> bool:

@@ -53,11 +53,11 @@ def is_motor_missing(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> 
 def force_lists(rig: bpy.types.Object) -> Iterator[Any]:
     """Yield the lists of motors that apply or brake forces other than those of servos."""
     for empty in parts(rig, "JOINT"):
-        yield record_of(empty).joint.losses
-        yield record_of(empty).joint.pushes
+        yield record_of(empty).joint.loss_motors
+        yield record_of(empty).joint.spring_motors
     for restraint in settings(rig).restraints:
         yield restraint.motors
-    yield settings(rig).throws
+    yield settings(rig).velocity_motors
 
 
 def motor_lists(rig: bpy.types.Object) -> Iterator[Any]:
@@ -65,20 +65,20 @@ def motor_lists(rig: bpy.types.Object) -> Iterator[Any]:
     yield from force_lists(rig)
     for empty in parts(rig, "JOINT"):
         yield record_of(empty).joint.motors
-        yield record_of(empty).joint.far_stops
+        yield record_of(empty).joint.limit_constraints
 
 
 def joint_motors(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """Return the empties of all motors of a joint, and of stops with constraints of their own."""
-    several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
-    found = (joint.motor, joint.preload, *(motor.empty for motor in several))
+    several = [*joint.motors, *joint.loss_motors, *joint.spring_motors, *joint.limit_constraints]
+    found = (joint.motor, joint.spring_preload, *(motor.empty for motor in several))
     return [empty for empty in found if empty is not None]
 
 
 def listed_motors(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties of all motors of a mechanism that are in use."""
     found = [motor for empty in parts(rig, "JOINT") for motor in joint_motors(record_of(empty).joint)]
-    other = [*settings(rig).throws, *(motor for each in settings(rig).restraints for motor in each.motors)]
+    other = [*settings(rig).velocity_motors, *(motor for each in settings(rig).restraints for motor in each.motors)]
     return found + [motor.empty for motor in other if motor.empty is not None]
 
 
@@ -87,12 +87,14 @@ def unlisted_motors(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.t
     held = scene.rigidbody_world.constraints
     known = {*listed_motors(rig), *proxy_welds(rig)}
     objects = () if held is None else held.objects
-    return [obj for obj in objects if _is_helper(obj, rig) and not record_of(obj).is_apart and obj not in known]
+    return [
+        obj for obj in objects if _is_helper(obj, rig) and not record_of(obj).is_collision_filter and obj not in known
+    ]
 
 
 def _is_helper(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
     record = record_of(obj)
-    return record.model == rig and record.role == "NONE" and record.flywheel_of is None
+    return record.model == rig and record.role == "NONE" and record.inertia_proxy_of is None
 
 
 def remove_from_motor_list(kept: Any, which: Collection[int]) -> None:
@@ -108,13 +110,13 @@ def ensure_motor_numbers(kept: Any, wanted: Iterable[int]) -> None:
     """
     missing, others = list(wanted), []
     for place, motor in enumerate(kept):
-        if motor.number in missing:
-            missing.remove(motor.number)
+        if motor.dof_index in missing:
+            missing.remove(motor.dof_index)
         else:
             others.append(place)
     remove_from_motor_list(kept, others)
     for number in missing:
-        kept.add().number = number
+        kept.add().dof_index = number
 
 
 def keep_used_motors(kept: Any, used: Collection[bpy.types.Object]) -> None:

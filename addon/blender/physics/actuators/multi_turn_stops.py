@@ -68,11 +68,11 @@ class MultiTurnStops:
 
         A stop (rad) is None if the user removed it.
         """
-        for kept in self.joint.far_stops:
-            stop = read_stops(self.joint.dofs[0])[kept.number]
+        for kept in self.joint.limit_constraints:
+            stop = read_stops(self.joint.dofs[0])[kept.dof_index]
             constraint = None if kept.empty is None else kept.empty.rigid_body_constraint
             if constraint is not None:
-                yield constraint, stop, 1.0 if kept.number else -1.0
+                yield constraint, stop, 1.0 if kept.dof_index else -1.0
 
 
 def create_multi_turn_stops(scene: bpy.types.Scene, plant: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
@@ -88,7 +88,7 @@ def create_multi_turn_stops(scene: bpy.types.Scene, plant: JointStateArrays, sta
         joint = record_of(empty).joint
         if needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(plant, joint):
             _ensure_constraints(scene, plant, empty)
-        if len(joint.far_stops):
+        if len(joint.limit_constraints):
             out.append(MultiTurnStops(joint, number))
     return out
 
@@ -96,11 +96,11 @@ def create_multi_turn_stops(scene: bpy.types.Scene, plant: JointStateArrays, sta
 def _ensure_constraints(scene: bpy.types.Scene, plant: JointStateArrays, empty: bpy.types.Object) -> None:
     """Create the missing constraints of a hinge's stops."""
     joint: Any = record_of(empty).joint
-    there = {kept.number for kept in joint.far_stops}
+    there = {kept.dof_index for kept in joint.limit_constraints}
     for number, stop in enumerate(read_stops(joint.dofs[0])):
         if stop is not None and number not in there:
-            joint.far_stops.add().number = number
-    for kept in joint.far_stops:
+            joint.limit_constraints.add().dof_index = number
+    for kept in joint.limit_constraints:
         if is_motor_missing(scene, kept.empty):
             kept.empty = create_motor(plant.rig, empty.name + _SUFFIX, empty)
         add_constraint_to_world(scene, kept.empty)

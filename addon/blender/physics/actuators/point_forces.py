@@ -66,7 +66,7 @@ class PointThrusters:
             points[0] = points[1]
         self._turned, self._pushed = poses[self.ends[0]][:3, :3], inverse(poses[self.ends[0]])[:3] @ [*points[0], 1.0]
         for motor in self.kept.motors:
-            out[motor.empty] = thruster_pose(poses, motor.number % 3, points[motor.number // 3])
+            out[motor.empty] = thruster_pose(poses, motor.dof_index % 3, points[motor.dof_index // 3])
         return out
 
     def records(self) -> list[KnuckleMotor]:
@@ -84,11 +84,13 @@ class PointThrusters:
         along = armature_axes(poses).T @ force
         about = self._couple(poses, -force, place)
         for motor in self.kept.motors:
-            told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # opposite sign convention
-            turned = -float(about[motor.number]) if motor.number < 3 else 0.0
+            told = float(along[motor.dof_index % 3]) * (
+                1.0 if motor.dof_index < 3 else -1.0
+            )  # opposite sign convention
+            turned = -float(about[motor.dof_index]) if motor.dof_index < 3 else 0.0
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
-            if constraint is not None and self._written.get(motor.number) != (told, turned):
-                self._written[motor.number] = told, turned
+            if constraint is not None and self._written.get(motor.dof_index) != (told, turned):
+                self._written[motor.dof_index] = told, turned
                 for kind, push in (("lin", told), ("ang", turned)):
                     setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
@@ -174,7 +176,7 @@ def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> li
     anchor = settings(plant.rig).anchor
     out = []
     for kept in point_restraints(plant.rig):
-        sides = (kept.one, kept.other)
+        sides = (kept.body_a, kept.body_b)
         if anchor is None or any(end is not None and end not in number for end in sides):
             continue
         moves = tuple(
@@ -183,7 +185,7 @@ def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> li
         wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if moves[side]]
         _ensure_motors(scene, plant.rig, kept, wanted)
         ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
-        places = np.array([unflatten_pose(kept.at_one), unflatten_pose(kept.at_other)])
+        places = np.array([unflatten_pose(kept.frame_a), unflatten_pose(kept.frame_b)])
         out.append(PointForceActuator(scene, plant, PointThrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
     return out
 
@@ -192,9 +194,9 @@ def _ensure_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleR
     """Create the missing motors of a restraint."""
     ensure_motor_numbers(kept.motors, wanted)
     for motor in kept.motors:
-        body = kept.one if motor.number < 3 else kept.other
+        body = kept.body_a if motor.dof_index < 3 else kept.body_b
         assert body is not None
-        turns = distance_axis(kept) >= 0 and motor.number < 3
+        turns = distance_axis(kept) >= 0 and motor.dof_index < 3
         ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}", turns)
 
 

@@ -170,9 +170,11 @@ def spring_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[Sp
         laws = [law for law in plant.laws.get(item.empty, ()) if not law.brakes]
         if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(plant, record):
             continue
-        ensure_dof_motors(scene, plant, item, "pushes", _SUFFIX)
+        ensure_dof_motors(scene, plant, item, "spring_motors", _SUFFIX)
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
         out.append(
-            SpringActuator(scene, DofMotors(item, "pushes", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws)
+            SpringActuator(
+                scene, DofMotors(item, "spring_motors", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws
+            )
         )
     return out

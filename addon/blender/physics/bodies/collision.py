@@ -149,7 +149,7 @@ def _pairs_to_filter(rig: bpy.types.Object, groups: _BodyGroups) -> dict[_BodyPa
 def filter_constraints(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
     """Return the empties of a mechanism's collision filters."""
     held: Sequence[bpy.types.Object] = world.constraints.objects[:] if world.constraints is not None else []
-    return [obj for obj in held if record_of(obj).is_apart and record_of(obj).model == rig]
+    return [obj for obj in held if record_of(obj).is_collision_filter and record_of(obj).model == rig]
 
 
 def _filtered_bodies(empty: bpy.types.Object) -> _BodyPair:
@@ -193,7 +193,7 @@ def _exceeds_max_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> bool:
 def _add_filter_constraint(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _BodyPair) -> None:
     first, second = sorted(pair, key=lambda obj: obj.name)
     empty = bpy.data.objects.new(f"{first.name}{_SUFFIX}", None)
-    record_of(empty).model, record_of(empty).is_apart = rig, True
+    record_of(empty).model, record_of(empty).is_collision_filter = rig, True
     empty.empty_display_size = 0.0
     # selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
     helper_collection(rig).objects.link(empty)

@@ -121,8 +121,8 @@ def set_up_inertia_proxies(
         split, record = splits.get(obj), record_of(obj)
         if split is not None and record.mass * min(split.share, 1.0 - split.share) >= MIN_MASS:
             _set_up_inertia_proxy(obj, split, there, kinematic)
-        elif record.flywheel_share:
-            record.flywheel_share = 0.0
+        elif record.inertia_proxy_share:
+            record.inertia_proxy_share = 0.0
             apply_masses(obj)
 
 
@@ -152,7 +152,7 @@ def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: Wor
     turned = np.eye(4)
     turned[:3, :3] = split.turn
     wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
-    record.flywheel_share = split.share
+    record.inertia_proxy_share = split.share
     body, weld = wheel.rigid_body, _ensure_proxy_weld(obj, there).rigid_body_constraint
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
     body.use_margin, body.collision_margin = True, 0.0
@@ -205,9 +205,9 @@ def _ensure_inertia_proxy(obj: bpy.types.Object, there: WorldMembership) -> bpy.
     wheel = own_inertia_proxy(obj)
     if wheel is None or wheel not in there.linked:
         name = obj.name + _SUFFIX
-        wheel = record.flywheel = bpy.data.objects.new(name, bpy.data.meshes.new(name))
-        record_of(wheel).role, record_of(wheel).model, record_of(wheel).flywheel_of = "SHAPE", record.model, obj
-        record_of(wheel).is_flywheel = True
+        wheel = record.inertia_proxy = bpy.data.objects.new(name, bpy.data.meshes.new(name))
+        record_of(wheel).role, record_of(wheel).model, record_of(wheel).inertia_proxy_of = "SHAPE", record.model, obj
+        record_of(wheel).is_inertia_proxy = True
         wheel.rotation_mode = "QUATERNION"
         wheel.parent, wheel.parent_type, wheel.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
         wheel.matrix_parent_inverse = obj.matrix_parent_inverse
@@ -224,8 +224,8 @@ def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.typ
     record = record_of(obj)
     weld = own_proxy_weld(obj)
     if weld is None or weld not in there.linked:
-        weld = record.weld = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
-        record_of(weld).model, record_of(weld).flywheel_of = record.model, obj
+        weld = record.inertia_proxy_constraint = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
+        record_of(weld).model, record_of(weld).inertia_proxy_of = record.model, obj
         weld.empty_display_type, weld.empty_display_size = "PLAIN_AXES", 1e-3
         weld.rotation_mode = "QUATERNION"
         weld.parent, weld.parent_type, weld.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
@@ -239,16 +239,16 @@ def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.typ
 
 def own_inertia_proxy(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
-    wheel = record_of(obj).flywheel
-    return wheel if wheel is not None and record_of(wheel).flywheel_of == obj else None
+    wheel = record_of(obj).inertia_proxy
+    return wheel if wheel is not None and record_of(wheel).inertia_proxy_of == obj else None
 
 
 def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the empty that fixes a body to its own inertia proxy, or None."""
-    weld, record = record_of(obj).weld, record_of(obj)
+    weld, record = record_of(obj).inertia_proxy_constraint, record_of(obj)
     if weld is None or record_of(weld).model != record.model:
         return None
-    return weld if record_of(weld).flywheel_of in {None, obj} else None
+    return weld if record_of(weld).inertia_proxy_of in {None, obj} else None
 
 
 def inertia_proxies(rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -266,9 +266,9 @@ def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
 def is_orphan_inertia_proxy(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
     """Return whether an object is the inertia proxy of a deleted body, one that is not among the ``linked`` objects."""
     record = record_of(obj)
-    if not record.is_flywheel or record.model is None:
+    if not record.is_inertia_proxy or record.model is None:
         return False
-    return record.flywheel_of is None or record.flywheel_of not in linked
+    return record.inertia_proxy_of is None or record.inertia_proxy_of not in linked
 
 
 def drop_unused_inertia_proxies(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
@@ -281,12 +281,13 @@ def drop_unused_inertia_proxies(rig: bpy.types.Object) -> tuple[list[bpy.types.O
     unused = [
         (obj, record)
         for obj, record in records
-        if not record.flywheel_share and (record.flywheel is not None or record.weld is not None)
+        if not record.inertia_proxy_share
+        and (record.inertia_proxy is not None or record.inertia_proxy_constraint is not None)
     ]
     wheels = [wheel for obj, _ in unused if (wheel := own_inertia_proxy(obj)) is not None]
     held = [weld for obj, _ in unused if (weld := own_proxy_weld(obj)) is not None]
     for _, record in unused:
-        record.flywheel = record.weld = None
+        record.inertia_proxy = record.inertia_proxy_constraint = None
     return wheels, held
 
 
@@ -305,7 +306,7 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     least = min_principal_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
     told = [each for each, moment in zip(told, least, strict=True) if moment > 0.0]
     pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
-    turned = [(obj, tensor) for obj, tensor in told if record_of(obj).flywheel_share]
+    turned = [(obj, tensor) for obj, tensor in told if record_of(obj).inertia_proxy_share]
     if turned:
         left = {obj: _remaining_error(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
         last = max(left, key=lambda obj: left[obj])
@@ -347,8 +348,8 @@ def _remaining_error(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.
 
 def combined_inertia(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
     """Return the simulated inertia tensor (3, 3) of a body with its proxy, in the body's axes."""
-    own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).flywheel
-    if wheel is None or not record_of(obj).flywheel_share:
+    own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).inertia_proxy
+    if wheel is None or not record_of(obj).inertia_proxy_share:
         return own
     turn = np.array((obj.matrix_basis.normalized().inverted_safe() @ wheel.matrix_basis).to_3x3(), dtype=np.float64)
     return own + turn @ np.diag(blender_moments(wheel)) @ turn.T

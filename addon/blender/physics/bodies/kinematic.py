@@ -28,6 +28,6 @@ def set_kinematic(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> 
 def raise_model(rig: bpy.types.Object, height: float) -> None:
     """Raise a mechanism by ``height`` above its position, by its delta location; 0 restores it."""
     record = settings(rig)
-    if record.lift != height:
-        rig.delta_location[2] += height - record.lift
-        record.lift = height
+    if record.ground_offset != height:
+        rig.delta_location[2] += height - record.ground_offset
+        record.ground_offset = height

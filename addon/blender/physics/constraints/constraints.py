@@ -180,7 +180,9 @@ def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple
         at: Initial joint value (rad).
     """
     low, high = (None if stop is None else stop - at for stop in read_stops(joint.dofs[0]))
-    window = None if len(joint.far_stops) and are_multi_turn_stops_enough(joint, at) else hinge_limits(low, high)
+    window = (
+        None if len(joint.limit_constraints) and are_multi_turn_stops_enough(joint, at) else hinge_limits(low, high)
+    )
     if not (soft or has_spring_or_damper(joint)):
         return "HINGE" if window is None or _exceeds_half_turn(window) else "GENERIC_SPRING", window
     return None, None if window is None else (max(window[0], -HALF_TURN), min(window[1], HALF_TURN))
@@ -272,7 +274,7 @@ def write_preload(joint: KnuckleJoint, start: float) -> None:
 
     A motor with an unreachable target velocity applies its whole ``max_impulse``: the spring's force between the two.
     """
-    constraint: Any = joint.preload.rigid_body_constraint
+    constraint: Any = joint.spring_preload.rigid_body_constraint
     dof = joint.dofs[0]
     push = dof.stiffness * (dof.rest - start)
     kind = "ang" if dof.kind == "rotation" else "lin"

@@ -81,10 +81,10 @@ def _unsupported_reason(kept: KnuckleRestraint) -> str:
         return ""
     if kept.distance.strip().lower() not in _AXES:
         return f"distance {kept.distance!r} is not Tx, Ty or Tz"
-    if (kept.one is None and not kept.one_stays) or (kept.other is None and not kept.other_stays):
+    if (kept.body_a is None and not kept.a_at_world) or (kept.body_b is None and not kept.b_at_world):
         return "its body or joint was deleted"
     if not any(
-        end is not None and record_of(end).active and not record_of(end).immobile for end in (kept.one, kept.other)
+        end is not None and record_of(end).active and not record_of(end).immobile for end in (kept.body_a, kept.body_b)
     ):
         return "none of its ends is on a moving body"
     return ""

@@ -34,7 +34,7 @@ from ..world.anchor import connects_bodies, is_static
 
 #: Share of the longest link below which a length does not count.
 _MIN_LINK_RATIO = 1e-6
-_FIELDS = ("id", "name", "length", "gap", "mean_gap", "tilt", "turns", "beyond")
+_FIELDS = ("id", "name", "length", "separation", "mean_separation", "tilt", "is_revolute", "stop_overrun")
 _NO_NUMBER = -1.0
 _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITEMS}
 
@@ -163,7 +163,7 @@ def _body_penetrations(
 
 def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: SimulationAccuracy) -> None:
     """Store the accuracy of a simulation with its mechanism, in place of the previous one."""
-    kept, bodies = settings(rig).truth, recording.plant.bodies
+    kept, bodies = settings(rig).accuracy, recording.plant.bodies
     drives = " and ".join(dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives))
     kept.run = f"{drives}, frames {recording.frames[0]:g} to {recording.frames[-1]:g}"
     kept.joints.clear()
@@ -173,11 +173,18 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: Simulatio
         for name in _FIELDS:
             setattr(row, name, getattr(joint, name))
         row.empty = empties.get(joint.id)
-        row.error, row.mean_error = _stored_number(joint.error), _stored_number(joint.mean_error)
-    kept.energy_gained, kept.depth, kept.deep = _stored_number(truth.energy_gained), truth.depth, truth.deep
-    kept.deep_at = recording.frames[truth.deep_at]
-    deep = (bodies[place] if place != GROUND_INDEX else None for place in truth.deep)
-    kept.deep_names = "\n".join("" if obj is None else file_name(obj) or obj.name for obj in deep)
+        row.tracking_error, row.mean_tracking_error = (
+            _stored_number(joint.tracking_error),
+            _stored_number(joint.mean_tracking_error),
+        )
+    kept.energy_gained, kept.penetration, kept.deepest_pair = (
+        _stored_number(truth.energy_gained),
+        truth.penetration,
+        truth.deepest_pair,
+    )
+    kept.deepest_frame = recording.frames[truth.deepest_index]
+    deep = (bodies[place] if place != GROUND_INDEX else None for place in truth.deepest_pair)
+    kept.deepest_names = "\n".join("" if obj is None else file_name(obj) or obj.name for obj in deep)
 
 
 def _stored_number(number: float) -> float:
@@ -186,19 +193,19 @@ def _stored_number(number: float) -> float:
 
 def stored_accuracy(rig: bpy.types.Object) -> SimulationAccuracy | None:
     """Return the accuracy of the simulation that was baked last; None where there is none."""
-    kept = settings(rig).truth
+    kept = settings(rig).accuracy
     if not kept.run:
         return None
     joints = tuple(
         JointAccuracy(
             **{name: getattr(row, name) for name in _FIELDS},
-            error=_loaded_number(row.error),
-            mean_error=_loaded_number(row.mean_error),
+            tracking_error=_loaded_number(row.tracking_error),
+            mean_tracking_error=_loaded_number(row.mean_tracking_error),
         )
         for row in kept.joints
     )
-    deep = (int(kept.deep[0]), int(kept.deep[1]))
-    return SimulationAccuracy(joints, _loaded_number(kept.energy_gained), kept.depth, deep)
+    deep = (int(kept.deepest_pair[0]), int(kept.deepest_pair[1]))
+    return SimulationAccuracy(joints, _loaded_number(kept.energy_gained), kept.penetration, deep)
 
 
 def _loaded_number(kept: float) -> float:
@@ -210,7 +217,7 @@ def accuracy_lines(rig: bpy.types.Object) -> list[AccuracyRow]:
     truth = stored_accuracy(rig)
     if truth is None:
         return []
-    names = dict(zip(truth.deep, settings(rig).truth.deep_names.split("\n"), strict=False))
+    names = dict(zip(truth.deepest_pair, settings(rig).accuracy.deepest_names.split("\n"), strict=False))
     return accuracy_rows(truth, names)
 
 
@@ -219,7 +226,7 @@ def worst_joint_lines(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | No
     truth = stored_accuracy(rig)
     if truth is None:
         return []
-    empties = {row.id: row.empty for row in settings(rig).truth.joints}
+    empties = {row.id: row.empty for row in settings(rig).accuracy.joints}
     return [(empties.get(joint.id), joint_separation_row(joint)) for joint in truth.worst()]
 
 

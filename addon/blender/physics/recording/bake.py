@@ -124,7 +124,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 poses.append(pose)
                 values.append(plant.coordinates(pose))
                 if number % steps == 0:
-                    lifts.append(settings(rig).lift)
+                    lifts.append(settings(rig).ground_offset)
                     run = controller_at(rig, first + number)
                     told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
                     several.append({} if run is None else run.multi_dof_commands)
@@ -315,7 +315,7 @@ def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]
     """Return recorded values (n, 6) of the root motion, by the keys of ``root_channels``."""
     paths = root_paths(rig, recording)
     return {
-        root: coordinates_from_keys(*paths[own[0].bone], block_rotation(rig, own[0].bone), against=False, free=True)
+        root: coordinates_from_keys(*paths[own[0].bone], block_rotation(rig, own[0].bone), is_reversed=False, free=True)
         for root, own in root_channels(rig).items()
         if own[0].bone in paths
     }
@@ -369,7 +369,7 @@ def recorded_motion(
     if whole:
         did = recorded_coordinates(rig, recording)
         for joint, own in motion_channels(rig).items():
-            runs = [did[joint, channel.number][1] for channel in own if (joint, channel.number) in did]
+            runs = [did[joint, channel.dof_index][1] for channel in own if (joint, channel.dof_index) in did]
             stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STILL_TOLERANCE
             if joint not in plant.joints and len(runs) == len(own) and not stands:
                 for channel, values in zip(own, runs, strict=True):

@@ -30,7 +30,15 @@ from .initial_state import evaluate_frame
 
 _PLAIN_TYPES = {"FLOAT", "INT", "BOOLEAN", "ENUM", "STRING"}
 #: Settings of a mechanism that change by themselves, or have no effect.
-_IGNORED_SETTINGS = {"name", "lift", "report_index", "show_collision", "servo_name_index", "key_bodies", "rna_type"}
+_IGNORED_SETTINGS = {
+    "name",
+    "ground_offset",
+    "report_index",
+    "show_collision",
+    "servo_name_index",
+    "key_bodies",
+    "rna_type",
+}
 #: Properties of rigid bodies that a simulation itself writes.
 _IGNORED_BODY_PROPERTIES = {"kinematic", "rna_type"}
 _TRANSFORM_PROPERTIES = (
@@ -93,7 +101,9 @@ def _hash_mechanism(told: Any, rig: bpy.types.Object) -> None:
     for name in _TRANSFORM_PROPERTIES:
         if name not in moved:
             _hash_values(told, getattr(rig, name)[:])
-    _hash_values(told, (*rig.delta_location[:2], round(rig.delta_location[2] - model.lift, 6)), rig.delta_scale[:])
+    _hash_values(
+        told, (*rig.delta_location[:2], round(rig.delta_location[2] - model.ground_offset, 6)), rig.delta_scale[:]
+    )
     _hash_values(told, rig.delta_rotation_euler[:], rig.delta_rotation_quaternion[:])
     parent = rig.parent
     _hash_values(

@@ -160,7 +160,7 @@ class MechanismController:
                 out.append(partial(self._live.at, source))
             elif curve is not None:
                 out.append(curve.evaluate)
-            elif record_of(empty).joint.follows:
+            elif record_of(empty).joint.is_dependent:
                 out.append(_no_target)  # moved by its closed loop: two motors would oppose each other
             else:
                 out.append(
@@ -203,7 +203,7 @@ class MechanismController:
         lowest = min((lowest_point(obj, children.get(obj, ()), pose, measured) for obj, pose in bodies), default=0.0)
         if lowest >= -1e-4:
             return False
-        raise_model(self.rig, settings(self.rig).lift - float(lowest))
+        raise_model(self.rig, settings(self.rig).ground_offset - float(lowest))
         return True
 
     def set_drive(self, drive: str) -> None:

@@ -55,7 +55,7 @@ class InitialStatePin:
         """
         for empty, value in zip(self._plant.empties, values, strict=True):
             write_stops(empty, [float(value)])
-            preload = record_of(empty).joint.preload
+            preload = record_of(empty).joint.spring_preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 write_preload(record_of(empty).joint, float(value))
         for empty in [*self._plant.empties, *(joint.empty for joint in self._plant.multi_dof_joints)]:

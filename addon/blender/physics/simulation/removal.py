@@ -194,7 +194,7 @@ def _discard_motors(motors: ObjectSequence) -> None:
     """
     for rig in {record_of(motor).model for motor in motors}:
         for joint in (record_of(empty).joint for empty in parts(rig, "JOINT")):
-            for name in ("motor", "preload"):
+            for name in ("motor", "spring_preload"):
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
         for kept in motor_lists(rig):

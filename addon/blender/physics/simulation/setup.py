@@ -258,7 +258,7 @@ def is_physics_complete(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
     linked, anchor = set(world.constraints.objects), own_anchor(rig)
     anchored = anchor is not None and anchor.name in world.collection.objects
-    if any(record_of(obj).flywheel_share and own_inertia_proxy(obj) is None for obj in parts(rig, "BODY")):
+    if any(record_of(obj).inertia_proxy_share and own_inertia_proxy(obj) is None for obj in parts(rig, "BODY")):
         return False  # a copy, whose bodies are fixed to its original's inertia proxies
     if settings(rig).has_ground and not grounds_in(world):
         return False
@@ -358,8 +358,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     remove_from_world(scene, bodies + shapes + helpers, joints + motors)
     clear_motor_lists(rig)
     for record in map(record_of, bodies):
-        record.property_unset("flywheel_share")
-        record.flywheel = record.weld = None
+        record.property_unset("inertia_proxy_share")
+        record.inertia_proxy = record.inertia_proxy_constraint = None
     settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
     clear_world(scene, rig, heir)
@@ -368,6 +368,6 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     for other in others:
         if settings(other).drive != "KEYS":
             session.hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
-    settings(rig).before.property_unset("why")
+    settings(rig).world_backup.property_unset("requirements")
     settings(rig).property_unset("contact_friction")
     cached_frames.invalidate_run(scene)

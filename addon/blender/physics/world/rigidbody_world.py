@@ -50,7 +50,7 @@ def ensure_world(
     """
     _require_editable(scene)
     model = settings(rig)
-    before = model.before
+    before = model.world_backup
     if before.world != _scene_tag(scene):  # the mechanism was appended: its stored settings are another file's
         _clear_backup(before)
     world = scene.rigidbody_world
@@ -78,7 +78,7 @@ def ensure_world(
     if not before.made_world and not before.joined_world and _backup_rig(scene) is None:
         before.joined_world = True
         _tag_backup(scene, before)
-        before.span = cache.frame_start, cache.frame_end
+        before.frame_range = cache.frame_start, cache.frame_end
     if world.collection is None:
         world.collection = bpy.data.collections.new("RigidBodyWorld")
         before.made_collection = True
@@ -121,9 +121,9 @@ def _inherit_backup(scene: bpy.types.Scene, rig: bpy.types.Object, others: Seque
 
     How the world was fitted, or the settings of a user's own world, no longer apply.
     """
-    own = settings(rig).before
+    own = settings(rig).world_backup
     for other in dict.fromkeys([rig, *rigs_in(scene), *others]):
-        before = settings(other).before
+        before = settings(other).world_backup
         if not _has_backup(other, scene):
             continue
         if before.joined_world:
@@ -180,9 +180,9 @@ def _fit_new_world(
 ) -> None:
     """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
     world, keeper, own = scene.rigidbody_world, _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
-    settings(rig).before.why = own.why
-    if keeper is not None and settings(keeper).before.made_world:
-        before = settings(keeper).before
+    settings(rig).world_backup.requirements = own.why
+    if keeper is not None and settings(keeper).world_backup.made_world:
+        before = settings(keeper).world_backup
         if not before.fitted_substeps or has_applied_settings(scene, before):
             fit = merge_solver_settings([own, *(required_solver_settings(other) for other in others)])
             apply_solver_settings(scene, fit, before)
@@ -203,8 +203,8 @@ def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Solve
     world, keeper = scene.rigidbody_world, _backup_rig(scene)
     fit = merge_solver_settings([required_solver_settings(rig) for rig in rigs])
     for rig in rigs:
-        settings(rig).before.why = required_solver_settings(rig).why
-    before = settings(keeper or rigs[0]).before
+        settings(rig).world_backup.requirements = required_solver_settings(rig).why
+    before = settings(keeper or rigs[0]).world_backup
     if before.joined_world and not before.substeps:
         before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations
     apply_solver_settings(scene, fit, before)
@@ -215,10 +215,10 @@ def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Solve
 def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Fit a world of ours to the remaining mechanisms, unless the user changed it."""
     keeper = _backup_rig(scene)
-    ours = keeper is not None and settings(keeper).before.made_world
-    if rigs and keeper is not None and ours and has_applied_settings(scene, settings(keeper).before):
+    ours = keeper is not None and settings(keeper).world_backup.made_world
+    if rigs and keeper is not None and ours and has_applied_settings(scene, settings(keeper).world_backup):
         apply_solver_settings(
-            scene, merge_solver_settings([required_solver_settings(rig) for rig in rigs]), settings(keeper).before
+            scene, merge_solver_settings([required_solver_settings(rig) for rig in rigs]), settings(keeper).world_backup
         )
 
 
@@ -289,7 +289,7 @@ def match_scene_timing(scene: bpy.types.Scene) -> None:
     world, keeper = scene.rigidbody_world, _backup_rig(scene)
     if keeper is None:
         return
-    before = settings(keeper).before
+    before = settings(keeper).world_backup
     if (
         before.fitted_substeps
         and before.fitted_rate != np.float32(frame_rate(scene))
@@ -356,14 +356,14 @@ def _backup_rig(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -
 
 
 def _has_backup(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
-    before = settings(rig).before
+    before = settings(rig).world_backup
     here = before.world == _scene_tag(scene) and simulating_scene(rig) in {None, scene}
     return (before.made_world or before.joined_world) and here
 
 
 def is_from_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Return whether a mechanism was appended: its stored physics, or that of its bodies, is not this scene's."""
-    before = settings(rig).before
+    before = settings(rig).world_backup
     if before.world:
         return before.world != _scene_tag(scene)
     return not (_scene_tag(scene) or before.made_world or before.joined_world)  # only one mechanism stores settings
@@ -371,7 +371,7 @@ def is_from_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 def owns_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     """Return whether a scene's world was created for this mechanism."""
-    return settings(rig).before.made_world and _has_backup(rig, scene)
+    return settings(rig).world_backup.made_world and _has_backup(rig, scene)
 
 
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
@@ -383,15 +383,15 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         heir: Another mechanism that still uses the world and takes over the stored settings.
     """
     world = scene.rigidbody_world
-    before = settings(rig).before
+    before = settings(rig).world_backup
     if world is None or not _has_backup(rig, scene):
         return
     if heir is not None:
-        _transfer_backup(before, settings(heir).before)
+        _transfer_backup(before, settings(heir).world_backup)
     elif before.joined_world:
         if before.substeps and has_applied_settings(scene, before):
             world.substeps_per_frame, world.solver_iterations = before.substeps, before.iterations
-        world.point_cache.frame_start, world.point_cache.frame_end = before.span
+        world.point_cache.frame_start, world.point_cache.frame_end = before.frame_range
         _drop_collections(world, before)
     elif not any(c is not None and len(c.objects) for c in (world.collection, world.constraints)):
         _drop_collections(world, before)
@@ -408,7 +408,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
 
 _BACKUP_FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
 _FITTED_FIELDS = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
-_BACKUP_FIELDS = (*_BACKUP_FLAGS, *_FITTED_FIELDS, "world", "span", "gravity", "use_gravity")
+_BACKUP_FIELDS = (*_BACKUP_FLAGS, *_FITTED_FIELDS, "world", "frame_range", "gravity", "use_gravity")
 
 
 def _scene_tag(scene: bpy.types.Scene) -> str:

@@ -63,7 +63,7 @@ def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float
             ends = [record.joint.parent, record.joint.child]
             near, far = (
                 None if end is None else record_of(end).source_id
-                for end in (ends[::-1] if record.joint.against else ends)
+                for end in (ends[::-1] if record.joint.is_reversed else ends)
             )
             if far is not None:
                 moved.add(far)
@@ -163,7 +163,7 @@ class DesignPoses:
         out = {obj: roots[own] for obj in parts(self.rig, "BODY") if (own := record_of(obj).source_id) in roots}
         for empty in parts(self.rig, "JOINT"):
             joint = record_of(empty).joint
-            body = joint.parent if joint.against else joint.child
+            body = joint.parent if joint.is_reversed else joint.child
             if body is not None and not joint.loop and record_of(empty).source_id in chains:
                 out.setdefault(body, chains[record_of(empty).source_id])
         return out

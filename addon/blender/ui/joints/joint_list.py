@@ -82,7 +82,7 @@ def matches_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Obj
         "SLIDE": kinds == ["translation"],
         "SEVERAL": len(kinds) > 1,
         "BALL": "ball" in kinds or "free" in kinds,
-        "LOOP": joint.loop or joint.follows,
+        "LOOP": joint.loop or joint.is_dependent,
         "SELECTED": empty in selected,
     }[kind]
 
@@ -237,7 +237,7 @@ def _draw_name(layout: Any, empty: bpy.types.Object) -> None:
     row = layout.row(align=True)
     row.active = joint.active
     row.label(text=joint_label(empty), icon=joint_icon(joint, [dof.kind for dof in joint.dofs]), translate=False)
-    if joint.loop or joint.follows:
+    if joint.loop or joint.is_dependent:
         row.label(text="", icon="LINKED")
 
 

@@ -101,7 +101,7 @@ def _draw_row(
     layout: Any, dof: KnuckleDof, name: str, icon: Any, columns: list[tuple[str, str]], stops: bool = True
 ) -> None:
     left, middle, right = _cells(layout)
-    left.prop(dof, "ticked", text="")
+    left.prop(dof, "is_marked", text="")
     left.label(text=name, icon=icon, translate=False)
     for end in ("lower", "upper"):
         cell = middle.row(align=True)
@@ -200,10 +200,13 @@ class KNUCKLE_OT_tick_joints(ModelOperator):
         count = 0
         for empty in parts(rig, "JOINT"):
             for dof in dof_records(empty):
-                dof.ticked = {"ALL": True, "NONE": False, "INVERT": not dof.ticked, "SELECTED": empty in selected}[
-                    self.to
-                ]
-            count += any(dof.ticked for dof in dof_records(empty))
+                dof.is_marked = {
+                    "ALL": True,
+                    "NONE": False,
+                    "INVERT": not dof.is_marked,
+                    "SELECTED": empty in selected,
+                }[self.to]
+            count += any(dof.is_marked for dof in dof_records(empty))
         report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} marked")
         return {"FINISHED"}
 
@@ -260,7 +263,7 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
         if source is None:
             raise ValueError("No joint is active: click the one whose values the others are to get")
         if self.to == "TICKED":
-            chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in dof_records(e))]
+            chosen = [e for e in parts(rig, "JOINT") if any(dof.is_marked for dof in dof_records(e))]
         others = [empty for empty in chosen if empty != source]
         if not others:
             meant = "marked" if self.to == "TICKED" else "selected"

@@ -147,7 +147,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
                 pose = rig.pose.bones[chain[dof.step]]
                 name = dof.name if len(joint.dofs) > 1 else ""
                 value = layout.column()
-                value.enabled = not joint.follows
+                value.enabled = not joint.is_dependent
                 value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
             _draw_stops(layout, dof)
         if joint.dofs:
@@ -169,9 +169,9 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
         draw_paragraph(
             context, layout, "Closes a loop: it has no bone, its value depends on the other joints", "LINKED"
         )
-    elif joint.follows and record_of(empty).source_id in rigid_loop_joints(rig):
+    elif joint.is_dependent and record_of(empty).source_id in rigid_loop_joints(rig):
         draw_paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
-    elif joint.follows:
+    elif joint.is_dependent:
         draw_paragraph(context, layout, "Dependent joint: the input joints of its loop move it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
 

@@ -138,7 +138,7 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
 def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
     """Yield bone, data path and index of each channel of the selected bones; index -1 for a whole property."""
     chosen = {bone.name for bone in rig.pose.bones if is_bone_selected(bone)}
-    follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
+    follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.is_dependent}
     servos = (
         channel
         for joint, own in servo_channels(rig).items()

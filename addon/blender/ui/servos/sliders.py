@@ -60,7 +60,7 @@ class _PropertyKey:
     index: int
     angle: bool
     block: str  # kind of the ball or free block that the coordinate belongs to, or empty
-    against: bool
+    is_reversed: bool
     limits: StopPair
 
 
@@ -97,7 +97,7 @@ def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
         limits = (None, None)
     block = "" if channel.is_single else channel.kind
     key = _PropertyKey(
-        channel.prop, channel.index, angle, block, bool(block) and channel.against, (limits[0], limits[1])
+        channel.prop, channel.index, angle, block, bool(block) and channel.is_reversed, (limits[0], limits[1])
     )
     if key in _properties:
         return _properties[key]
@@ -164,7 +164,7 @@ def _write(pose: Any, key: _PropertyKey, value: float) -> None:
         own = _block_channels(pose, key)
         values = read_pose(rig, own)
         values[key.index] = value
-        places, turns = block_bone_channels(values[None], block_rotation(rig, pose.name), key.against)
+        places, turns = block_bone_channels(values[None], block_rotation(rig, pose.name), key.is_reversed)
         pose.rotation_quaternion = turns[0]
         if key.block == "free":
             pose.location = places[0]
@@ -177,7 +177,7 @@ def _block_channels(pose: Any, key: _PropertyKey) -> list[Channel]:
     """Return the channels of a ball's or free block's bone, as if it were alone in its joint."""
     size = 6 if key.block == "free" else 3
     kind: Any = key.block
-    return [Channel("", k, "", kind, pose.name, key.prop, k, key.against, 0.0) for k in range(size)]
+    return [Channel("", k, "", kind, pose.name, key.prop, k, key.is_reversed, 0.0) for k in range(size)]
 
 
 def unregister() -> None:

@@ -310,7 +310,7 @@ def set_initial_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str,
     if chosen == "AUTO":
         chosen = FORWARD if is_sample(Path(path)) else ""
     inputs = document_presets(rig).get(chosen)
-    if inputs is not None and settings(rig).listens_to:
+    if inputs is not None and settings(rig).gait_inputs:
         set_inputs(scene, rig, inputs)
 
 

@@ -52,7 +52,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         row.scale_y = 1.4
         row.prop(model, "drive", expand=True)
         row.prop_decorator(model, "drive")
-        if model.listens_to or model.format == "juice":
+        if model.gait_inputs or model.format == "juice":
             _draw_inputs(context, layout, rig)
         draw_live_input(layout, rig)
         elsewhere = simulated_elsewhere_message(context.scene, rig)
@@ -86,7 +86,7 @@ def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
     used.active = not idle
     draw_presets(context, used, rig)
     column = used.column(align=True)
-    names = [input_property_name(name) for name in model.listens_to.split(",") if name]
+    names = [input_property_name(name) for name in model.gait_inputs.split(",") if name]
     for name in names:
         if hasattr(model.controls, name):
             column.prop(model.controls, name, slider=True)
@@ -133,7 +133,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
         if not lines:
             draw_paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
-        layout.label(text=told(settings(rig).truth.run), translate=False)
+        layout.label(text=told(settings(rig).accuracy.run), translate=False)
         good = all(line.good is not False for line in lines)
         layout.label(text=told(accuracy_verdict(lines)), icon=_STATUS_ICONS[good], translate=False)
         figures = layout.column(align=True)
@@ -221,8 +221,8 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
         column, "Simulation Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s"
     )
     column.operator("knuckle.fit_world", icon="PHYSICS")
-    if model.before.why:
-        draw_paragraph(context, layout, model.before.why, "INFO")
+    if model.world_backup.requirements:
+        draw_paragraph(context, layout, model.world_backup.requirements, "INFO")
 
 
 CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_live, VIEW3D_PT_knuckle_world)
