@@ -177,7 +177,7 @@ class BoneStops:
             clamped &= is_limit_exact(told, self.lower, self.upper, self.middle)
         return clamped
 
-    def let_go(self, rig: bpy.types.Object) -> None:
+    def release(self, rig: bpy.types.Object) -> None:
         """Reset all limits to plain ones."""
         for number in np.flatnonzero(~np.isnan(self.held).any(axis=1)).tolist():
             self._put(rig, number, np.full(3, np.nan, dtype=np.float32))
@@ -358,7 +358,7 @@ def reset_limits() -> None:
     for rig in (rig for armature in bpy.data.armatures for rig in rigs_of(armature)):
         if rig.session_uid in _cache:
             for stops in bone_stops(rig).values():
-                stops.forgotten_ids(rig)
+                stops.release(rig)
 
 
 @persistent

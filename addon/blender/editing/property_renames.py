@@ -122,7 +122,8 @@ def renamed_path(path: str) -> str:
     before, found, own = path.rpartition("knuckle.")
     if found:
         for owner_type in (bpy.types.Object, bpy.types.Armature, bpy.types.Bone, bpy.types.Action):
-            renamed = _renamed_from(own, owner_type.bl_rna.properties["knuckle"].fixed_type)
+            pointer: Any = owner_type.bl_rna.properties["knuckle"]
+            renamed = _renamed_from(own, pointer.fixed_type)
             if renamed != own:
                 return before + found + renamed
     return path
