@@ -17,6 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from .core.report import Message, join_messages
+
 _PACKAGE = Path(__file__).resolve().parents[0]
 
 
@@ -87,7 +89,7 @@ def summarize_rows(rows: Iterable[CheckRow]) -> str:
     errors, warnings = states.count("error"), states.count("warning")
     if not errors and not warnings:
         return "Self-check passed"
-    return f"Self-check: {errors} errors, {warnings} warnings"
+    return Message("Self-check: {} errors, {} warnings", errors, warnings)
 
 
 def rows_as_text(rows: Iterable[CheckRow]) -> str:
@@ -149,9 +151,11 @@ def missing_dependency() -> str:
         A message with the remedy; empty where all required modules are there.
     """
     tried = {need.distribution: _try_import(need.module) for need in DEPENDENCIES if not need.purpose}
-    told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
+    told = join_messages(
+        "; ", (Message("{} cannot be imported ({})", name, trouble) for name, trouble in tried.items() if trouble)
+    )
     lost = " ".join(name for name, trouble in tried.items() if trouble)
-    return f"Knuckle cannot start: {told}. {repair_advice(_PIP_ADVICE.format(lost))}." if told else ""
+    return Message("Knuckle cannot start: {}. {}.", told, repair_advice(_PIP_ADVICE.format(lost))) if told else ""
 
 
 def dependency_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[CheckRow]:
@@ -183,11 +187,11 @@ def wheel_versions(wheels: Sequence[str]) -> dict[str, str]:
 def _dependency_row(need: Dependency, promised: str | None, extensions: str | None, own: Sequence[str]) -> CheckRow:
     trouble = _try_import(need.module)
     if trouble is not None:
-        lost = f". Not available without it: {need.purpose}" if need.purpose else ""
+        lost = Message(". Not available without it: {}", need.purpose) if need.purpose else ""
         return CheckRow(
             need.distribution,
             "error",
-            f"cannot be imported ({trouble}){lost}",
+            Message("cannot be imported ({}){}", trouble, lost),
             repair_advice(_PIP_ADVICE.format(need.distribution)),
         )
     place = _module_location(need.module)
@@ -199,7 +203,7 @@ def _dependency_row(need: Dependency, promised: str | None, extensions: str | No
     if version == promised:
         return CheckRow(need.distribution, "note", text)
     remedy = "If a feature that needs it fails, disable the other add-on that contains this module, and restart Blender"
-    return CheckRow(need.distribution, "warning", f"{text}; Knuckle contains {promised}", remedy)
+    return CheckRow(need.distribution, "warning", Message("{}; Knuckle contains {}", text, promised), remedy)
 
 
 def _try_import(module: str) -> str | None:
@@ -240,9 +244,9 @@ def _module_owner(place: str, extensions: str | None, own: Sequence[str]) -> tup
         inside = at.relative_to(Path(extensions).resolve()).parts
         if inside[0] == ".local":
             return "from Blender's extensions", False
-        return f"from the extension {'.'.join(inside[:2])}", True
+        return Message("from the extension {}", ".".join(inside[:2])), True
     if "addons" in at.parts and "site-packages" not in at.parts:
-        return f"from the add-on {at.parts[at.parts.index('addons') + 1]}", True
+        return Message("from the add-on {}", at.parts[at.parts.index("addons") + 1]), True
     if any(at.is_relative_to(Path(folder).resolve()) for folder in own if folder):
         return "from this Python", False
     return "from another folder", True

@@ -7,6 +7,8 @@ from typing import Any
 
 import bpy
 
+from ..core.report import Message
+
 BLENDER_VERSION = bpy.app.version
 #: Since 4.4, Actions have layers, and a slot for each data-block that they animate.
 HAS_SLOTS = BLENDER_VERSION >= (4, 4)
@@ -222,7 +224,7 @@ def init_gpu() -> None:
         try:
             gpu.shader.from_builtin("FLAT_COLOR")
         except SystemError as error:
-            raise ValueError(f"Graphics: drawing is not possible: {error}") from error
+            raise ValueError(Message("Graphics: drawing is not possible: {}", error)) from error
 
 
 def _render_pixel() -> None:

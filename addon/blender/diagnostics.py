@@ -20,6 +20,7 @@ import numpy as np
 
 from .. import formats
 from ..core.model import Array, Motion, Trajectory
+from ..core.report import Message, join_messages
 from ..installation import CheckRow, dependency_rows, package_version, repair_advice, sample_path
 from .animation import apply
 from .animation import sample as sampled
@@ -80,7 +81,7 @@ def _build_option_row(option: str, part: str, state: str, lost: str) -> CheckRow
     return (
         CheckRow(part, "ok", "is available")
         if has
-        else CheckRow(part, state, f"is missing: {lost}", _OFFICIAL_BUILD_ADVICE)
+        else CheckRow(part, state, Message("is missing: {}", lost), _OFFICIAL_BUILD_ADVICE)
     )
 
 
@@ -110,7 +111,7 @@ def _test_gpu() -> str:
     finally:
         picture.free()
     if pixel[0][0] != [1.0, 0.0, 1.0, 1.0]:
-        raise ValueError(f"Image read back with the wrong color: {pixel[0][0]}")
+        raise ValueError(Message("Image read back with the wrong color: {}", pixel[0][0]))
     return f"{gpu.platform.backend_type_get()}, {gpu.platform.renderer_get()}"
 
 
@@ -127,10 +128,10 @@ def _test_writing(folder: str) -> str:
             file.seek(0)
             was_kept = file.read() == b"knuckle"
     except OSError as error:
-        raise OSError(f"{folder} is not writable: {error.strerror or error}") from error
+        raise OSError(Message("{} is not writable: {}", folder, error.strerror or error)) from error
     if not was_kept:
-        raise OSError(f"{folder}: a written file cannot be read back")
-    return f"{folder} is writable"
+        raise OSError(Message("{}: a written file cannot be read back", folder))
+    return Message("{} is writable", folder)
 
 
 SMOKE_SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
@@ -151,14 +152,16 @@ def smoke_rows() -> list[CheckRow]:
 
 def _smoke_row(name: str) -> CheckRow:
     path, start = sample_path(name), time.perf_counter()
-    part = f"Test of {path.name}"
+    part = Message("Test of {}", path.name)
     if not path.is_file():
-        return CheckRow(part, "error", f"{path} is missing", repair_advice("Restore the folder sample_models"))
+        return CheckRow(
+            part, "error", Message("{} is missing", path), repair_advice("Restore the folder sample_models")
+        )
     try:
         told = smoke_test_sample(path)
     except Exception as error:  # any failure belongs in the report
         return CheckRow(part, "error", f"{type(error).__name__}: {error}", "Copy the report and open an issue")
-    return CheckRow(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
+    return CheckRow(part, "ok", Message("{}, {} s", told, f"{time.perf_counter() - start:.1f}"))
 
 
 def smoke_test_sample(path: Path) -> str:
@@ -190,7 +193,7 @@ def _run_all_steps(scene: bpy.types.Scene, path: Path) -> str:
     settings(require_rig(collection)).drive = "KEYS"
     if formats.dumps(extract(collection))[0].encode() != path.read_bytes():
         raise SmokeError("export differs from the imported file")
-    return ", ".join([*done, "exported identically"])
+    return join_messages(", ", [*done, "exported identically"])
 
 
 def _key_and_read(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
@@ -207,7 +210,9 @@ def _key_and_read(scene: bpy.types.Scene, collection: bpy.types.Collection) -> l
     apply(Motion("Knuckle check", [Trajectory(servo, times, wanted)]), collection, scene)
     found = _joint_value(scene, collection, single[0])
     if np.abs(found - wanted).max() > KEY_TOLERANCE * max(1.0, np.abs(wanted).max()):
-        raise SmokeError(f"servo {servo!r}: keyframe {wanted[-1]:.6g}, sampled {found[-1]:.6g}")
+        raise SmokeError(
+            Message("servo {}: keyframe {}, sampled {}", repr(servo), f"{wanted[-1]:.6g}", f"{found[-1]:.6g}")
+        )
     return ["keyframed"]
 
 
@@ -227,9 +232,13 @@ def _simulate_sample(scene: bpy.types.Scene, collection: bpy.types.Collection) -
         raise SmokeError("simulation: no body moves")
     if recording.max_joint_separation() > MAX_SEPARATION * size:
         raise SmokeError(
-            f"joint separation {recording.max_joint_separation():.3g} m, above {MAX_SEPARATION:.0%} of the size"
+            Message(
+                "joint separation {} m, above {} of the size",
+                f"{recording.max_joint_separation():.3g}",
+                f"{MAX_SEPARATION:.0%}",
+            )
         )
-    return f"{SMOKE_FRAMES} frames simulated"
+    return Message("{} frames simulated", SMOKE_FRAMES)
 
 
 __all__ = ["run_self_check"]

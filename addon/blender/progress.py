@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from ..core.report import Message
+
 #: Number of last steps from which the pace is estimated.
 _WINDOW = 12
 _MINUTE = 60.0
@@ -62,5 +64,5 @@ class TimeEstimate:
 def format_duration(seconds: float) -> str:
     """Format a duration: in seconds up to a minute and a half, then in minutes."""
     if seconds < 1.5 * _MINUTE:
-        return f"{max(1, round(seconds))} s"
+        return Message("{} s", max(1, round(seconds)))
     return f"{round(seconds / _MINUTE)} min"

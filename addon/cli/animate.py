@@ -13,7 +13,7 @@ from ..core.gait.engine import find_gait, report_inputs, sample_gait
 from ..core.model import Mechanism, Motion
 from ..core.motion.fitting import FitOptions, fit_motion
 from ..core.motion.servo_matching import match_servos, mechanism_servos
-from ..core.report import FormatError, Report
+from ..core.report import FormatError, Message, Report
 from ..formats.text.file_io import write_atomically
 from ..formats.xmdi import FRAME_SECONDS
 from .arguments import (
@@ -109,9 +109,10 @@ def select_motions(motions: Sequence[Motion], only: str | None, path: Path) -> l
     found = [motion for motion in motions if only is None or motion.name == only]
     if not found:
         raise FormatError(
-            f"motion {only!r} does not exist", path=str(path),
-            remedy=f"It holds {', '.join(repr(motion.name) for motion in motions)}.",
-        )  # fmt: skip
+            f"motion {only!r} does not exist",
+            path=str(path),
+            remedy=Message("It holds {}.", ", ".join(repr(motion.name) for motion in motions)),
+        )
     return found
 
 
@@ -124,21 +125,23 @@ def _check_extensions(job: AnimateJob, to_blend: bool) -> None:
     known = motion_extensions()
     if job.out is not None and not to_blend and job.put is None and job.out.suffix.lower() not in known:
         raise FormatError(
-            f"animate cannot write {job.out.suffix or 'a file without an extension'}", path=str(job.out),
-            remedy=f"Name the output {', '.join(known)} for the servo motion or .blend for the scene.",
-        )  # fmt: skip
+            f"animate cannot write {job.out.suffix or 'a file without an extension'}",
+            path=str(job.out),
+            remedy=Message("Name the output {} for the servo motion or .blend for the scene.", ", ".join(known)),
+        )
     if job.picture is not None and job.picture.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
-            f"a plot cannot be written as {job.picture.suffix or 'a file without an extension'}", path=str(job.picture),
-            remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
-        )  # fmt: skip
+            f"a plot cannot be written as {job.picture.suffix or 'a file without an extension'}",
+            path=str(job.picture),
+            remedy=Message("Name it {}.", ", ".join(plot.PLOT_EXTENSIONS)),
+        )
 
 
 def _load_job_motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Motion]:
     if job.motion is None:
         report_inputs(find_gait(mechanism), job.inputs, report)
         motion = sample_gait(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
-        report.info("gait", f"Gait: {len(motion.trajectories)} servos, {motion.duration:g} s")
+        report.info("gait-sampled", Message("Gait: {} servos, {} s", len(motion.trajectories), f"{motion.duration:g}"))
         return [motion]
     read, found = formats.read_motions(job.motion)
     report.extend(found)
@@ -171,14 +174,16 @@ def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: Animate
     for name, servo in job.fitting.mapping.items():
         if name not in there:
             raise FormatError(
-                f"--map: servo {name!r} is not in the file", path=str(job.motion),
-                remedy=f"It has {_quoted_list(there)}.",
-            )  # fmt: skip
+                f"--map: servo {name!r} is not in the file",
+                path=str(job.motion),
+                remedy=Message("It has {}.", _quoted_list(there)),
+            )
         if servo and servo not in known:
             raise FormatError(
-                f"--map assigns {name!r} to servo {servo!r}, which is not in the model", path=str(job.model),
-                remedy=f"It has {_quoted_list(known)}.",
-            )  # fmt: skip
+                f"--map assigns {name!r} to servo {servo!r}, which is not in the model",
+                path=str(job.model),
+                remedy=Message("It has {}.", _quoted_list(known)),
+            )
 
 
 def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
@@ -199,18 +204,20 @@ def _quoted_list(names: Iterable[str], most: int = 12) -> str:
 def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
     if len(motions) > 1:
         raise FormatError(
-            f"a plot shows one motion, not {len(motions)}", path=str(job.motion),
-            remedy=f"Choose one with --only: {', '.join(repr(motion.name) for motion in motions)}.",
-        )  # fmt: skip
+            f"a plot shows one motion, not {len(motions)}",
+            path=str(job.motion),
+            remedy=Message("Choose one with --only: {}.", ", ".join(repr(motion.name) for motion in motions)),
+        )
     motion = motions[0]
     if job.servos:
         match = match_servos(job.servos, [each.name for each in motion.trajectories])
         if match.unmatched:
             asked, why = next(iter(match.unmatched.items()))
             raise FormatError(
-                f"servo {asked!r} cannot be plotted: {why}", path=str(job.motion or job.model),
-                remedy=f"The motion has {', '.join(repr(each.name) for each in motion.trajectories)}.",
-            )  # fmt: skip
+                f"servo {asked!r} cannot be plotted: {why}",
+                path=str(job.motion or job.model),
+                remedy=Message("The motion has {}.", ", ".join(repr(each.name) for each in motion.trajectories)),
+            )
         by_name = {each.name: each for each in motion.trajectories}
         motion = replace(motion, trajectories=[by_name[match.pairs[name]] for name in dict.fromkeys(job.servos)])
     return plot.plot_motion(motion, mechanism_servos(mechanism), job.picture.suffix.lower())

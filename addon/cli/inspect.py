@@ -14,7 +14,7 @@ from typing import Any
 from .. import formats
 from ..core.model import Mechanism, Motion, Source
 from ..core.motion.checks import check_motion
-from ..core.report import Entry, FormatError
+from ..core.report import Entry, FormatError, Message
 from ..core.summary import describe_mechanism, is_motion_only, summarize_mechanism
 from ..core.validation import Finding, validate
 from ..formats.meshes.locate import report_missing_meshes
@@ -156,7 +156,12 @@ def _merge_findings(mechanism: Mechanism, read: list[Entry]) -> list[Finding]:
 
 def _report_findings(entries: Iterable[Entry]) -> list[Finding]:
     return [
-        Finding(each.code, each.severity, f"line {each.line}: {each.message}" if each.line else each.message, "model")
+        Finding(
+            each.code,
+            each.severity,
+            Message("line {}: {}", each.line, each.message) if each.line else each.message,
+            "model",
+        )
         for each in entries
     ]
 

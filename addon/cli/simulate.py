@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import plot
-from ..core.report import FormatError
+from ..core.report import FormatError, Message
 from ..core.run_metrics import FIGURE_LABELS
 from ..formats.text.file_io import write_atomically
 from .animate import motion_extensions
@@ -98,9 +98,10 @@ def _simulate_file(args: argparse.Namespace) -> VerbResult:
     endings = motion_extensions()
     if args.out is not None and args.out.suffix.lower() not in {*endings, ".blend"}:
         raise FormatError(
-            f"simulate cannot write {args.out.suffix or 'a file without an extension'}", path=str(args.out),
-            remedy=f"Name the output {', '.join(endings)} for the servo motion or .blend for the scene.",
-        )  # fmt: skip
+            f"simulate cannot write {args.out.suffix or 'a file without an extension'}",
+            path=str(args.out),
+            remedy=Message("Name the output {} for the servo motion or .blend for the scene.", ", ".join(endings)),
+        )
     if args.all_bodies and (args.out is None or args.out.suffix.lower() != ".blend"):
         raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Omit it, or write a .blend.")
     jobs = load_blender_tasks()
@@ -140,9 +141,10 @@ def _collect(args: argparse.Namespace) -> int:
         raise FormatError("collect writes .csv tables", path=str(args.out), remedy="Use the extension .csv, or -.")
     if args.plot is not None and args.plot.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
-            f"a plot cannot be written as {args.plot.suffix or 'a file without an extension'}", path=str(args.plot),
-            remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
-        )  # fmt: skip
+            f"a plot cannot be written as {args.plot.suffix or 'a file without an extension'}",
+            path=str(args.plot),
+            remedy=Message("Name it {}.", ", ".join(plot.PLOT_EXTENSIONS)),
+        )
     rows = [_load_simulation_row(each.path) for each in expand_inputs(args.files, [".json"])]
     settings, table = build_sweep_table(rows)
     picture = plot.plot_sweep(settings, table, args.plot.suffix.lower()) if args.plot is not None else b""

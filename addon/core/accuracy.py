@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .report import format_number
+from .report import Message, format_number
 from .run_metrics import GROUND_INDEX, JointAccuracy, SimulationAccuracy
 
 #: Largest value at which each figure is good; beyond it needs attention. Angles in radians, lengths and joint
@@ -98,7 +98,7 @@ def accuracy_verdict(lines: Sequence[AccuracyRow]) -> str:
     bad = sum(line.good is False for line in lines)
     if bad < 2:
         return "1 figure needs attention" if bad else "All figures are good"
-    return f"{bad} figures need attention"
+    return Message("{} figures need attention", bad)
 
 
 def _relative_to_link(joint: JointAccuracy, length: float) -> float:
@@ -118,11 +118,11 @@ def _threshold_text(what: str) -> str:
     """Format the threshold of a figure."""
     limit = ACCURACY_THRESHOLDS[what]
     if what in _ANGLE_FIGURES:
-        return f"Good up to {_format_amount(limit, True)}"
+        return Message("Good up to {}", _format_amount(limit, True))
     return (
-        f"Good up to {format_percent(limit)}"
+        Message("Good up to {}", format_percent(limit))
         if what == "Energy gained"
-        else f"Good up to {format_percent(limit)} of a link's length"
+        else Message("Good up to {} of a link's length", format_percent(limit))
     )
 
 
@@ -133,7 +133,7 @@ def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
         for turns in (True, False)
         if any(joint.is_revolute == turns for joint in over)
     ]
-    many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
+    many = "1 joint" if len(over) == 1 else Message("{} joints", len(over))
     values = {
         "Stop overrun" if turns else "Stop overrun (linear)": max(
             joint.stop_overrun if turns else _relative_to_link(joint, joint.stop_overrun)
@@ -157,8 +157,8 @@ def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> Acc
     depth = f"{truth.penetration:.1g} m"
     if GROUND_INDEX in truth.deepest_pair:
         body = second if truth.deepest_pair[0] == GROUND_INDEX else first
-        return AccuracyRow("Penetration", depth, remark=f"{body!r} in the ground")
-    return AccuracyRow("Penetration", depth, remark=f"{first!r} in {second!r}")
+        return AccuracyRow("Penetration", depth, remark=Message("{} in the ground", repr(body)))
+    return AccuracyRow("Penetration", depth, remark=Message("{} in {}", repr(first), repr(second)))
 
 
 def joint_separation_row(joint: JointAccuracy) -> AccuracyRow:

@@ -16,6 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .report import Message
+
 Array = NDArray[np.float64]
 
 ShapeType = Literal[
@@ -309,7 +311,7 @@ class Trajectory:
             ValueError: There are no keys.
         """
         if not len(self.times):
-            raise ValueError(f"Servo {self.name!r} has no keyframes")
+            raise ValueError(Message("Servo {} has no keyframes", repr(self.name)))
         straight = np.interp(times, self.times, self.values)
         before = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 1)
         return np.where(self.holds()[before], np.asarray(self.values)[before], straight)

@@ -5,10 +5,11 @@ Nothing is dropped in silence: what was read, kept, approximated, repaired or dr
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 #: Values of at least this size are formatted with a power of ten.
 _EXPONENT_THRESHOLD = 1e9
@@ -20,6 +21,65 @@ def format_number(value: float, digits: int = 0) -> str:
     Values of 1e9 and more, as a damaged file may have them, get two digits and a power of ten: 2.5e300.
     """
     return f"{value:.{digits}f}" if abs(value) < _EXPONENT_THRESHOLD else f"{value:.2g}".replace("e+", "e")
+
+
+class Message(str):
+    """English text that keeps the template and the parameters it was made from, so that it can be translated.
+
+    Args:
+        template: Text with ``{}`` for each parameter; ``{{`` and ``}}`` stand for braces.
+        parameters: Numbers, names in quotes (``repr``), words or other messages, in the order of the template.
+    """
+
+    __slots__ = ("parameters", "template")
+    template: str
+    parameters: tuple[str, ...]
+
+    def __new__(cls, template: str, *parameters: object) -> Message:
+        """Format the text."""
+        texts = tuple(each if isinstance(each, str) else str(each) for each in parameters)
+        self = super().__new__(cls, template.format(*texts))
+        self.template, self.parameters = template, texts
+        return self
+
+    def __str__(self) -> str:
+        """Return the message itself: an error that is raised with it tells it whole."""
+        return self
+
+    def __getnewargs__(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Return what copies and other processes make it from again."""
+        return self.template, *self.parameters
+
+
+def message_parts(text: str) -> str:
+    """Return the template and the parameters of a message as JSON, to be stored with it; empty for a plain text."""
+    return json.dumps(_nested_parts(text), ensure_ascii=False) if isinstance(text, Message) else ""
+
+
+def _nested_parts(text: str) -> Any:
+    return [text.template, *map(_nested_parts, text.parameters)] if isinstance(text, Message) else text
+
+
+def message_from_parts(text: str, parts: str) -> str:
+    """Return a text as the message that it was, of stored parts; the text itself where they are empty or unreadable."""
+    try:
+        return _from_nested_parts(json.loads(parts)) if parts else text
+    except (ValueError, IndexError):
+        return text
+
+
+def _from_nested_parts(parts: Any) -> str:
+    if isinstance(parts, str):
+        return parts
+    if not (isinstance(parts, list) and parts and isinstance(parts[0], str)):
+        raise ValueError(parts)
+    return Message(parts[0], *map(_from_nested_parts, parts[1:]))
+
+
+def join_messages(separator: str, messages: Iterable[str]) -> str:
+    """Join texts to one message that is translated part by part."""
+    every = list(messages)
+    return Message(separator.join(["{}"] * len(every)), *every)
 
 
 Severity = Literal["error", "warning", "info"]
@@ -102,7 +162,7 @@ class Report:
                 where = where() if self._counts[kind] <= MAX_LOCATED_ENTRIES else ""
             self.entries.append(Entry(severity, code, message, line, where))
             return
-        rest = Entry(severity, code, f"{left} more of this kind ({code}) are not listed")
+        rest = Entry(severity, code, Message("{} more of this kind ({}) are not listed", left, code))
         place, last = self._rests.get(kind, (-1, rest))
         if place < 0 or place >= len(self.entries) or self.entries[place] is not last:  # or entries were removed
             place = len(self.entries)

@@ -16,7 +16,7 @@ from .kinematics import spanning_tree
 from .loops.closure import loop_openings
 from .mass_properties import min_principal_moment
 from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
-from .report import abbreviate_names, format_number
+from .report import Message, abbreviate_names, format_number, join_messages
 
 FindingKind = Literal["body", "joint", "model", "object"]
 #: Mass ratio of jointed bodies beyond which solvers converge poorly.
@@ -57,15 +57,20 @@ def validate(mechanism: Mechanism) -> list[Finding]:
 def _check_masses(mechanism: Mechanism) -> Iterator[Finding]:
     for body in mechanism.bodies:
         if body.active and not body.immobile and not body.mass > _MIN_MASS:
-            told = f"Body {body.name!r}: no mass, so physics cannot move it. Enter a mass"
+            told = Message("Body {}: no mass, so physics cannot move it. Enter a mass", repr(body.name))
             if body.mass < -_MIN_MASS:
-                told = f"Body {body.name!r}: the mass {body.mass:g} kg is negative. Enter a mass above 0"
+                told = Message(
+                    "Body {}: the mass {} kg is negative. Enter a mass above 0", repr(body.name), f"{body.mass:g}"
+                )
             yield Finding("no-mass", "error", told, "body", (body.id,), "Set mass by volume")
         elif body.inertia is not None and min_principal_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
-                "bad-inertia", "error", f"Body {body.name!r}: a principal moment of inertia is negative. Correct it",
-                "body", (body.id,),
-            )  # fmt: skip
+                "bad-inertia",
+                "error",
+                Message("Body {}: a principal moment of inertia is negative. Correct it", repr(body.name)),
+                "body",
+                (body.id,),
+            )
 
 
 def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
@@ -79,10 +84,19 @@ def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
             worst = max(worst or (0.0, joint), (heavy / light, joint), key=lambda each: each[0])
     if worst is not None:
         yield Finding(
-            "mass-ratio", "warning",
-            f"Mass ratio: {count} joints connect bodies of more than 1:{_MASS_RATIO:.0f}, joint {worst[1].name!r} "
-            f"the most (1:{format_number(worst[0])}). Make the masses more similar", "joint", (worst[1].id,),
-        )  # fmt: skip
+            "mass-ratio",
+            "warning",
+            Message(
+                "Mass ratio: {} joints connect bodies of more than 1:{}, joint {} the most (1:{}). Make the "
+                "masses more similar",
+                count,
+                f"{_MASS_RATIO:.0f}",
+                repr(worst[1].name),
+                format_number(worst[0]),
+            ),
+            "joint",
+            (worst[1].id,),
+        )
 
 
 def _check_collision_shapes(mechanism: Mechanism) -> Iterator[Finding]:
@@ -95,9 +109,12 @@ def _check_collision_shapes(mechanism: Mechanism) -> Iterator[Finding]:
     if can and none:
         names = abbreviate_names(body.name for body in none)
         yield Finding(
-            "no-collision", "info", f"No collision shape, so nothing can touch {names}", "body",
+            "no-collision",
+            "info",
+            Message("No collision shape, so nothing can touch {}", names),
+            "body",
             tuple(body.id for body in none),
-        )  # fmt: skip
+        )
 
 
 def _is_solid(shape: Shape) -> bool:
@@ -112,16 +129,19 @@ def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
             yield Finding(
                 "joint-to-itself",
                 "error",
-                f"Joint {joint.name!r}: parent and child are the same body. Choose another",
+                Message("Joint {}: parent and child are the same body. Choose another", repr(joint.name)),
                 "joint",
                 (joint.id,),
             )
         elif any(end is not None and end not in bodies for end in ends) or ends == (None, None):
             yield Finding(
-                "joint-lost", "error", f"Joint {joint.name!r}: a body is missing, so it has no effect. Delete it",
-                "joint", (joint.id,),
+                "joint-lost",
+                "error",
+                Message("Joint {}: a body is missing, so it has no effect. Delete it", repr(joint.name)),
+                "joint",
+                (joint.id,),
                 "Delete joint",
-            )  # fmt: skip
+            )
 
 
 def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
@@ -133,7 +153,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     for joints in between.values():
         if len(joints) > 1:
             names = abbreviate_names(joint.name for joint in joints)
-            told = f"{len(joints)} joints connect the same two bodies: {names}. Keep one"
+            told = Message("{} joints connect the same two bodies: {}. Keep one", len(joints), names)
             yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
 
 
@@ -144,7 +164,7 @@ def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     if not jointed or not alone:
         return
     names = abbreviate_names(body.name for body in alone)
-    yield Finding("unjointed", "info", f"No joint connects {names}", "body", tuple(body.id for body in alone))
+    yield Finding("unjointed", "info", Message("No joint connects {}", names), "body", tuple(body.id for body in alone))
 
 
 def _single_dofs(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
@@ -164,17 +184,31 @@ def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
         low, high = dof.lower, dof.upper
         if low is not None and high is not None and low > high:
             yield Finding(
-                "stops-inverted", "error",
-                f"Joint {joint.name!r}: lower stop {_format_value(low, dof)} is above upper stop "
-                f"{_format_value(high, dof)}. Swap them", "joint", (joint.id,), "Swap the stops",
-            )  # fmt: skip
+                "stops-inverted",
+                "error",
+                Message(
+                    "Joint {}: lower stop {} is above upper stop {}. Swap them",
+                    repr(joint.name),
+                    _format_value(low, dof),
+                    _format_value(high, dof),
+                ),
+                "joint",
+                (joint.id,),
+                "Swap the stops",
+            )
         elif (low is not None and dof.position < low - 1e-6) or (high is not None and dof.position > high + 1e-6):
             yield Finding(
-                "start-beyond-stop", "warning",
-                f"Joint {joint.name!r}: initial value {_format_value(dof.position, dof)} is outside its stops",
-                "joint", (joint.id,),
+                "start-beyond-stop",
+                "warning",
+                Message(
+                    "Joint {}: initial value {} is outside its stops",
+                    repr(joint.name),
+                    _format_value(dof.position, dof),
+                ),
+                "joint",
+                (joint.id,),
                 "Move to the stop",
-            )  # fmt: skip
+            )
 
 
 def _check_names(mechanism: Mechanism) -> Iterator[Finding]:
@@ -184,9 +218,9 @@ def _check_names(mechanism: Mechanism) -> Iterator[Finding]:
             if count < 2 or not name:
                 continue
             ids = tuple(part.id for part in parts if part.name == name)
-            told = f"{count} joints are named {name!r}, so motions cannot distinguish them. Rename them"
+            told = Message("{} joints are named {}, so motions cannot distinguish them. Rename them", count, repr(name))
             if kind == "body":
-                told = f"{count} bodies are named {name!r}. Rename them"
+                told = Message("{} bodies are named {}. Rename them", count, repr(name))
             yield Finding("name-twice", "warning", told, kind, ids, "Number the names")
 
 
@@ -202,24 +236,27 @@ def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
         for part in parts:
             mate = known.get(part.twin or "")
             if part.twin and (mate is None or mate.twin != part.id):
-                told = f"{part.name!r}: its twin is missing. Unlink it"
+                told = Message("{}: its twin is missing. Unlink it", repr(part.name))
                 if mate is not None:
-                    told = f"{part.name!r}: its twin {mate.name!r} has another twin. Unlink one"
+                    told = Message("{}: its twin {} has another twin. Unlink one", repr(part.name), repr(mate.name))
                 yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink twin")
     sides = find_sides(mechanism)
     differing: dict[tuple[FindingKind, str, str], list[str]] = {}
     names = {part.id: part.name for _kind, parts in _parts_by_kind(mechanism) for part in parts}
     for each in find_asymmetries(mechanism, sides):
         if not each.second:
-            told = f"{names[each.first]!r} is on one side only: {each.what}"
+            told = Message("{} is on one side only: {}", repr(names[each.first]), each.what)
             yield Finding("twin-missing", "info", told, each.kind, (each.first,))
             continue
         differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     for (kind, first, second), what in differing.items():
         yield Finding(
-            "twins-differ", "info", f"Twins {names[first]!r} and {names[second]!r} differ: {', '.join(what)}",
-            kind, (first, second),
-        )  # fmt: skip
+            "twins-differ",
+            "info",
+            Message("Twins {} and {} differ: {}", repr(names[first]), repr(names[second]), join_messages(", ", what)),
+            kind,
+            (first, second),
+        )
 
 
 def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
@@ -230,10 +267,17 @@ def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
     for key, (distance, angle) in loop_openings(mechanism, tree=tree).items():
         if max(distance, angle) > _LOOP_TOLERANCE:
             yield Finding(
-                "loop-open", "warning",
-                f"Closed loop at joint {names[key]!r}: open by {distance:.3g} m and {np.degrees(angle):.3g}° "
-                "in the initial pose", "joint", (key,),
-            )  # fmt: skip
+                "loop-open",
+                "warning",
+                Message(
+                    "Closed loop at joint {}: open by {} m and {}° in the initial pose",
+                    repr(names[key]),
+                    f"{distance:.3g}",
+                    f"{np.degrees(angle):.3g}",
+                ),
+                "joint",
+                (key,),
+            )
 
 
 _CHECKS: tuple[Callable[[Mechanism], Iterator[Finding]], ...] = (

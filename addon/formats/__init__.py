@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.model import Mechanism, Motion, Source
 from ..core.motion.root_motion import drop_root_motion
-from ..core.report import FormatError, Report
+from ..core.report import FormatError, Message, Report
 from . import juice, motion_csv, webots, xmdi
 from .document.cache import cached_mechanism
 from .document.conversion_losses import report_unsupported_fields
@@ -198,7 +198,9 @@ def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> 
         some = ", ".join(sorted(named)[:3]) + (", ..." if len(named) > 3 else "")
         report.warn(
             "meshes-stay",
-            f"Mesh files: not copied from {before} to {now}: {some}. Choose Copy (--copy-meshes) to copy them",
+            Message(
+                "Mesh files: not copied from {} to {}: {}. Choose Copy (--copy-meshes) to copy them", before, now, some
+            ),
         )
 
 
@@ -319,7 +321,7 @@ def dumps_motions(
     """
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
-        raise FormatError(f"motion format '{format}' does not exist", remedy=f"Choose one of: {known}.")
+        raise FormatError(f"motion format '{format}' does not exist", remedy=Message("Choose one of: {}.", known))
     several, report = _as_list(motions), Report() if report is None else report
     row = MOTION_FORMATS[format]
     if not row.supports_root_motion:
@@ -370,7 +372,9 @@ def save_motion(
         raise FormatError(
             f"motion format '{format or suffix}' does not exist",
             path=name,
-            remedy=f"Use one of {', '.join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))}.",
+            remedy=Message(
+                "Use one of {}.", ", ".join(sorted({e for row in MOTION_FORMATS.values() for e in row.extensions}))
+            ),
         )
     report = Report()
     try:
@@ -380,7 +384,7 @@ def save_motion(
         error.path = error.path or name
         raise
     write_atomically(name, data)
-    report.info("written", f"Motions written: {len(motions)}")
+    report.info("written", Message("Motions written: {}", len(motions)))
     return report
 
 
@@ -397,7 +401,9 @@ def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report)
     except UnicodeError:
         report.warn(
             "encoding",
-            f"Encoding: {encoding or 'UTF-8'} lacks a character of the servo names. The file is written in UTF-8",
+            Message(
+                "Encoding: {} lacks a character of the servo names. The file is written in UTF-8", encoding or "UTF-8"
+            ),
         )
         encoding = "utf-8"
     try:

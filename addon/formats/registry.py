@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.mass_properties import body_inertia
 from ..core.model import Body, Mechanism, Motion
-from ..core.report import FormatError, Report
+from ..core.report import FormatError, Message, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .text.detection import FOREIGN_ROOTS, AnyDocument, OpenedFile, foreign_file_error, json_kind
 from .text.xml_reader import source_line
@@ -180,7 +180,7 @@ def model_format(format: str) -> Format:
     """
     if format not in FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
-        raise FormatError(f"model format '{format}' does not exist", remedy=f"Choose one of: {known}.")
+        raise FormatError(f"model format '{format}' does not exist", remedy=Message("Choose one of: {}.", known))
     return FORMATS[format]
 
 
@@ -199,7 +199,9 @@ def wrong_kind_error(opened: OpenedFile, wanted: str) -> FormatError:
             path=path,
             line=line,
             where=where,
-            remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
+            remedy=Message(
+                "Open it with File > Import > {}.", "Servo Motion" if kind == "servo motion" else "Mechanism"
+            ),
         )
     what = FOREIGN_ROOTS.get(where, f"an unknown kind of XML with the root <{where}>")
     if opened.json is not None:

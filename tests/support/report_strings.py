@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.ui_strings import ADDON, texts
+from tests.support.ui_strings import ADDON, messages, texts
 
 #: The rooms whose sentences people read in Blender. What is not here stays English, for a reason:
 #: ``formats`` speak of elements and attributes of files in the files' own English words, and name line and place;
@@ -41,6 +41,7 @@ def files() -> list[Path]:
 def strings(path: Path) -> Iterator[tuple[str, int]]:
     """The sentences of a file with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    yield from messages(tree)
     if path.name in {"solver_settings.py", "missing_parts.py", "installation.py", "diagnostics.py"}:
         yield from _reasons(tree)
     if path.name in {"twins.py", "symmetry.py"} and path.parent.name == "editing":
@@ -126,6 +127,30 @@ def all_reports() -> dict[str, str]:
         for text, line in strings(path):
             out.setdefault(text, f"{path.relative_to(ADDON)}:{line}")
     return out
+
+
+def _templates(told: ast.expr) -> Iterator[str]:
+    """The templates that the text of an entry may have, without words among its parameters."""
+    if isinstance(told, ast.IfExp):
+        yield from (*_templates(told.body), *_templates(told.orelse))
+    elif isinstance(told, ast.Call) and getattr(told.func, "id", "") == "Message":
+        yield from (text for text, _line in texts(told.args[0]))
+    elif isinstance(told, ast.Constant):
+        yield told.value
+
+
+def report_templates() -> dict[str, set[str]]:
+    """The templates that each code of a report entry is added with, in all of the add-on."""
+    out: dict[str, set[str]] = {}
+    for path in sorted(ADDON.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                at = {"info": 0, "warn": 0, "add": 1}.get(node.func.attr)
+                if at is not None and len(node.args) > at + 1 and isinstance(node.args[at], ast.Constant):
+                    code, told = node.args[at].value, node.args[at + 1]
+                    if isinstance(code, str):
+                        out.setdefault(code, set()).update(_templates(told))
+    return {code: found for code, found in out.items() if found}
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ _ANSWERS = ("_message", "_reason", "_summary", "progress_text")
 def strings(path: Path) -> Iterator[tuple[str, int]]:
     """The texts of a file with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    yield from messages(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for line in node.body:
@@ -139,6 +140,8 @@ def texts(node: ast.expr) -> Iterator[tuple[str, int]]:
         for part in node.values:
             if isinstance(part, ast.FormattedValue) and isinstance(part.value, (ast.IfExp, ast.BoolOp)):
                 yield from texts(part.value)
+    elif isinstance(node, ast.Call):
+        yield from _of_message(node)
     elif isinstance(node, ast.IfExp):
         yield from texts(node.body)
         yield from texts(node.orelse)
@@ -148,6 +151,34 @@ def texts(node: ast.expr) -> Iterator[tuple[str, int]]:
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         yield from texts(node.left)
         yield from texts(node.right)
+
+
+def _of_message(node: ast.Call) -> Iterator[tuple[str, int]]:
+    """The template of a message, and words among its parameters."""
+    if getattr(node.func, "id", "") == "Message":
+        yield from texts(node.args[0])
+        for part in node.args[1:]:
+            if isinstance(part, (ast.IfExp, ast.BoolOp, ast.Constant)):
+                yield from texts(part)
+
+
+def messages(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """All templates of a file, with words among their parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from _of_message(node)
+        elif isinstance(node, ast.FunctionDef):
+            yield from ((text, line) for text, line in _words_in_variables(node) if " " in text)
+
+
+def _words_in_variables(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """What the variables hold that are parameters of a function's messages."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    parameters = [part for call in calls if getattr(call.func, "id", "") == "Message" for part in call.args[1:]]
+    names = {part.id for part in parameters if isinstance(part, ast.Name)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in names:
+            yield from texts(node.value)
 
 
 def all_strings() -> dict[str, str]:

@@ -13,7 +13,7 @@ from ...core.model import Array, Motion, Trajectory
 from ...core.motion.keyframes import concatenate_keyframes, simplified_key_indices
 from ...core.motion.root_motion import map_root_trajectories, root_body_name
 from ...core.motion.servo_matching import ServoMatch, match_servos
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..compat import action_curves, assign_strip_slot, new_curve, use_action
 from ..data.access import action_record
 from ..data.channels import Channel, root_channels, servo_channels, servo_names_by_joint
@@ -104,7 +104,9 @@ def apply(
     _report_unsupported(motion, placed, tracks, report)
     require_no_tweak_mode(rig)
     if onto is not None and not onto.is_editable:
-        raise ValueError(f"Action {onto.name!r}: linked from another file. Make it local to add keyframes")
+        raise ValueError(
+            Message("Action {}: linked from another file. Make it local to add keyframes", repr(onto.name))
+        )
     if cyclic and onto is not None:
         _require_modifier_room(_track_curves(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
@@ -123,7 +125,7 @@ def apply(
         _extend_frame_range(scene, float(clock.frames(motion.duration)), report)
     keyed = sum(not channel.is_root for channel in tracks)
     every = sum(not each.root for each in motion.trajectories)
-    report.info("servos-keyed", f"Servos keyframed: {keyed} of {every}, in Action {action.name!r}")
+    report.info("servos-keyed", Message("Servos keyframed: {} of {}, in Action {}", keyed, every, repr(action.name)))
     return action, report
 
 
@@ -131,7 +133,8 @@ def _extend_frame_range(scene: bpy.types.Scene, last: float, report: Report) -> 
     """Extend the scene's range to a frame, up to Blender's last frame."""
     if last > _LAST_FRAME:
         report.warn(
-            "scene-too-short", f"Frame range: the motion ends at frame {last:g}, Blender's maximum is {_LAST_FRAME}"
+            "scene-too-short",
+            Message("Frame range: the motion ends at frame {}, Blender's maximum is {}", f"{last:g}", _LAST_FRAME),
         )
     scene.frame_end = max(scene.frame_end, int(np.ceil(min(last, _LAST_FRAME) - 1e-6)))
 
@@ -232,16 +235,20 @@ def match_channels(
     for name, servo in match.pairs.items():
         trajectory = motion.trajectories[last[name]]
         if not len(trajectory.times):
-            report.info("servo-empty", f"Servo {name!r} has no keyframes", where=name)
+            report.info("servo-empty", Message("Servo {} has no keyframes", repr(name)), where=name)
         elif servo in channel_of:
             placed[last[name]] = channel_of[servo]
             _report_unit_mismatch(trajectory, channel_of[servo], report)
         else:
-            report.warn("servo-unmatched", f"Servo {name!r} has no effect: its joint has no bone", where=name)
+            report.warn(
+                "servo-unmatched",
+                Message("Servo {} has no effect: {}", repr(name), "its joint has no bone"),
+                where=name,
+            )
     if names and not match.pairs:
         examples = ", ".join(map(repr, names[:3]))
         raise FormatError(
-            f"Motion {motion.name!r}: no servo ({examples}) is in {rig.name!r}",
+            Message("Motion {}: no servo ({}) is in {}", repr(motion.name), examples, repr(rig.name)),
             remedy="Choose the mechanism of this motion, or assign servos under Servo Names.",
         )
     return placed
@@ -250,10 +257,14 @@ def match_channels(
 def _report_unit_mismatch(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
         name = channel.name
-        what = f"a length, but {name!r} rotates" if channel.is_angle else f"an angle, but {name!r} translates"
+        what = (
+            Message("a length, but {} rotates", repr(name))
+            if channel.is_angle
+            else Message("an angle, but {} translates", repr(name))
+        )
         report.warn(
             "unit-mismatch",
-            f"Servo {trajectory.name!r}: its unit in the file is that of {what}. Check it",
+            Message("Servo {}: its unit in the file is that of {}. Check it", repr(trajectory.name), what),
             where=trajectory.name,
         )
 
@@ -263,19 +274,23 @@ def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -
     for name, why in match.unmatched.items():
         if name not in roots:
             report.warn(
-                "servo-unmatched", f"Servo {name!r} has no effect ({why}). It is exported unchanged", where=name
+                "servo-unmatched",
+                Message("Servo {} has no effect: {}", repr(name), why),
+                where=name,
             )
     for body in dict.fromkeys(root_body_name(name) for name in match.unmatched if name in roots):
         report.warn(
             "root-unmatched",
-            f"Root motion of {body!r} has no effect (no root body has this name). It is exported unchanged",
+            Message("Root motion of {} has no effect: no root body has this name", repr(body)),
             where=body,
         )
     for name, servo in match.loose.items():
-        report.info("servo-matched", f"Servo {name!r} was matched with {servo!r}", where=name)
+        report.info("servo-matched", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
     for name in match.repeated:
         report.warn(
-            "servo-repeated", f"Servo {name!r} occurs several times in the motion. The last one plays", where=name
+            "servo-repeated",
+            Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
+            where=name,
         )
 
 
@@ -287,13 +302,20 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
             clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
             report.warn(
                 "values-clipped",
-                f"Servo {channel.name!r}: {clipped} of {len(keys)} keyframes exceed Blender's range and are clamped",
+                Message(
+                    "Servo {}: {} of {} keyframes exceed Blender's range and are clamped",
+                    repr(channel.name),
+                    clipped,
+                    len(keys),
+                ),
             )
         merged = len(motion.trajectories[place].times) - len(keys)
         if merged:
             report.warn(
                 "keys-merged",
-                f"Servo {channel.name!r}: {merged} keyframes are within 0.01 frames of others and are merged",
+                Message(
+                    "Servo {}: {} keyframes are within 0.01 frames of others and are merged", repr(channel.name), merged
+                ),
             )
 
 
@@ -301,7 +323,7 @@ def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
     """Raise ValueError if a curve has modifiers but no Cycles: the Cycles modifier has to be the first."""
     for curve in curves:
         if len(curve.modifiers) and cycles_modifier(curve) is None:
-            raise ValueError(f"F-Curve {curve.data_path}: the Cycles modifier is not the first. Move it up")
+            raise ValueError(Message("F-Curve {}: the Cycles modifier is not the first. Move it up", curve.data_path))
 
 
 def _write_action_record(action: bpy.types.Action, motion: Motion) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 from ...core.motion.keyframes import Keyframes
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..compat import action_curves, is_muted
 from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import Channel, block_rotation, bone_path, pose_curves, servo_channels
@@ -68,9 +68,9 @@ def editable_action(rig: bpy.types.Object) -> bpy.types.Action:
     """
     action = active_action(rig)
     if action is None:
-        raise ValueError(f"{rig.name!r}: no motion. Import one, bake its gait or choose an Action")
+        raise ValueError(Message("{}: no motion. Import one, bake its gait or choose an Action", repr(rig.name)))
     if not action.is_editable:
-        raise ValueError(f"Action {action.name!r}: linked from another file. Make it local to edit it")
+        raise ValueError(Message("Action {}: linked from another file. Make it local to edit it", repr(action.name)))
     return action
 
 
@@ -160,7 +160,11 @@ def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
     least = min(apart, default=np.inf)
     if least < MIN_KEY_SPACING:
         raise ValueError(
-            f"Keyframes: distance of {max(least, 0.0):.2g} frames, below Blender's minimum of 0.01: {remedy}"
+            Message(
+                "Keyframes: distance of {} frames, below Blender's minimum of 0.01: {}",
+                f"{max(least, 0.0):.2g}",
+                remedy,
+            )
         )
 
 
@@ -210,7 +214,9 @@ def add_cycles(curve: bpy.types.FCurve) -> Any:
 def require_cycles_room(curve: bpy.types.FCurve) -> None:
     """Raise ValueError if a curve has modifiers other than Cycles: Cycles has to be the first modifier."""
     if any(each.type != "CYCLES" for each in curve.modifiers):
-        raise ValueError(f"F-Curve {curve.data_path}: it has modifiers, and Cycles must be the first. Remove them")
+        raise ValueError(
+            Message("F-Curve {}: it has modifiers, and Cycles must be the first. Remove them", curve.data_path)
+        )
 
 
 def remove_cycles(curve: bpy.types.FCurve) -> bool:
@@ -449,7 +455,12 @@ def report_sampling_error(
     unit = "rad" if channel.is_angle else "m"
     report.info(
         "curve-sampled",
-        f"Servo {channel.name!r}: its curve was sampled every {1000 * step:g} ms, with an error of at most "
-        f"{worst:.2g} {unit}",
+        Message(
+            "Servo {}: its curve was sampled every {} ms, with an error of at most {} {}",
+            repr(channel.name),
+            f"{1000 * step:g}",
+            f"{worst:.2g}",
+            unit,
+        ),
         where=channel.name,
     )

@@ -16,7 +16,7 @@ from ...core.gait.behaviors import Engine, GaitBehaviors
 from ...core.gait.engine import Gait, find_gait
 from ...core.gait.presets import InputValues, find_input_presets
 from ...core.model import Array, Body, Joint, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...formats import loads_cached
 from ...formats.document.cache import MAX_DOCUMENT_CACHE_BYTES, ContentLRU
 from ..compat import action_curves
@@ -83,8 +83,8 @@ def set_up_gait(
     rate = scene.render.fps / scene.render.fps_base
     last = scene.frame_start + int(np.ceil(seconds * rate))
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
-    inputs = f"; inputs: {', '.join(gait.controls)}" if gait.controls else ""
-    report.info("gait", f"Gait: moves {len(gait.joints)} servos, as Action {action.name!r}{inputs}")
+    inputs = Message("; inputs: {}", ", ".join(gait.controls)) if gait.controls else ""
+    report.info("gait", Message("Gait: moves {} servos, as Action {}{}", len(gait.joints), repr(action.name), inputs))
 
 
 def bake_gait(

@@ -13,7 +13,7 @@ from ...core.editing.mirroring import DofMap, JointMirror, MotionMirror, is_sign
 from ...core.model import Array, Plane
 from ...core.motion.keyframes import LINEAR_KEY, Keyframes, shift_keyframes_cyclic
 from ...core.motion.retiming import keyframe_span
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..compat import action_curves, is_muted, new_curve
 from ..data.access import armature_of
 from ..data.channels import Channel, block_rotation, bone_path, servo_channels
@@ -87,14 +87,16 @@ def mirror_keys(
     every = curves_by_id(rig, action, places)
     curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
     if curves.keys().isdisjoint(servo_curve_ids(rig)):
-        raise ValueError(f"Action {action.name!r}: no keyframes of servos of {rig.name!r}")
+        raise ValueError(Message("Action {}: no keyframes of servos of {}", repr(action.name), repr(rig.name)))
     given = {place: read_curve(curve) for place, curve in curves.items()}
     work = _CurveMirror(rig, given, every.keys() - curves.keys(), mirror.report)
     channels = servo_channels(rig)
     for joint in chosen:
         work.mirror(mirror.joints[joint], channels)
     if not work.made:
-        raise ValueError(f"{rig.name!r}: none of the chosen servos has a twin with the same degrees of freedom")
+        raise ValueError(
+            Message("{}: none of the chosen servos has a twin with the same degrees of freedom", repr(rig.name))
+        )
     if side == "both" and bones is None:
         work.mirror_paths(mirror, phase)
     if phase:
@@ -116,9 +118,9 @@ def mirror_keys(
     fit_strips(rig, action)
     action.update_tag()
     moved, count = len(made), len({*chosen} & channels.keys())
-    turned = "1 joint" if count == 1 else f"{count} joints"
-    drawn = "1 F-Curve" if moved == 1 else f"{moved} F-Curves"
-    told = f"{turned} mirrored, {drawn} written"
+    turned = "1 joint" if count == 1 else Message("{} joints", count)
+    drawn = "1 F-Curve" if moved == 1 else Message("{} F-Curves", moved)
+    told = Message("{} mirrored, {} written", turned, drawn)
     mirror.report.info("mirrored", told)
     return mirror.report
 
@@ -178,11 +180,14 @@ class _CurveMirror:
         free = part.kind == "free"
         if free and source.is_reversed != target.is_reversed:
             self.report.warn(
-                "mirror-alone", f"Servo {source.name!r}: unchanged, parent and child of its twin are reversed"
+                "mirror-reversed",
+                Message("Servo {}: unchanged, parent and child of its twin are reversed", repr(source.name)),
             )
             return
         if self._is_mixed(source.bone, target.bone):
-            self.report.warn("mirror-muted", f"Servo {source.name!r}: unchanged, some of its F-Curves are muted")
+            self.report.warn(
+                "mirror-muted", Message("Servo {}: unchanged, some of its F-Curves are muted", repr(source.name))
+            )
             return
         into, out_of = block_rotation(self.rig, source.bone), block_rotation(self.rig, target.bone).T
         sense = 1.0 if source.is_reversed == target.is_reversed else -1.0
@@ -207,12 +212,13 @@ class _CurveMirror:
                 continue
             if twin not in roots or abs(plane.height(rests[body][:3, 3]) + plane.height(rests[twin][:3, 3])) > near:
                 self.report.warn(
-                    "mirror-path", f"Root motion of {bone!r}: unchanged, its root body has no mirror image"
+                    "mirror-path",
+                    Message("Root motion of {}: unchanged, its root body has no mirror image", repr(bone)),
                 )
             elif why := self._unmirrored_reason(bone, other, late):
                 self.report.warn("mirror-path", why)
             elif self._unmirrored_reason(other, bone, late):
-                stays = f"Root motion of {bone!r}: unchanged, as that of {other!r}"
+                stays = Message("Root motion of {}: unchanged, as that of {}", repr(bone), repr(other))
                 self.report.warn("mirror-path-of-twin", stays)
             else:
                 turn = rests[twin][:3, :3].T @ plane.reflection[:3, :3] @ rests[body][:3, :3]
@@ -228,7 +234,7 @@ class _CurveMirror:
         if non_quaternion_rotation(self.rig, bone)[0]:
             return non_quaternion_reason(bone)
         if self._is_mixed(bone, other):
-            return f"Root motion of {bone!r}: unchanged, some of its F-Curves are muted"
+            return Message("Root motion of {}: unchanged, some of its F-Curves are muted", repr(bone))
         return late.get(bone, "")
 
     def _is_mixed(self, *bones: str) -> bool:

@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ...core.model import Array, Motion, Trajectory
 from ...core.motion.checks import ServoCheck, check_motion, sort_by_severity
 from ...core.motion.keyframes import BEZIER_KEY
-from ...core.report import FormatError, Report, abbreviate_names
+from ...core.report import FormatError, Message, Report, abbreviate_names
 from ...core.stops import StopPair, clamp_values_to_stops
 from ...core.stops import joint_stops as stops_of_dofs
 from ...core.stops import stop_excess as beyond_stops
@@ -43,13 +43,18 @@ def require_joints(found: RigParts, report: Report) -> None:
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{found.rig.name!r}: joints are missing ({abbreviate_names(lost, 5)}), so it has no servos",
+            Message(
+                "{}: joints are missing ({}), so it has no servos", repr(found.rig.name), abbreviate_names(lost, 5)
+            ),
             remedy="Copy the collection of the whole mechanism, or press Rebuild Missing Parts.",
         )
     if lost:
         report.warn(
             "joints-missing",
-            f"Bones without a joint are not in the motion: {abbreviate_names(lost, 5)}. Press Rebuild Missing Parts",
+            Message(
+                "Bones without a joint are not in the motion: {}. Press Rebuild Missing Parts",
+                abbreviate_names(lost, 5),
+            ),
         )
 
 
@@ -59,9 +64,15 @@ def report_frame_rate(action: bpy.types.Action | None, clock: Clock, report: Rep
     if own is not None and not is_same_rate(own, now):
         report.warn(
             "rate-changed",
-            f"Frame rate: the motion has {own:g} fps, the scene {now:g} fps, so it plays and is written at "
-            f"{now / own:.3g} times the speed of its file. Set the scene to {own:g} fps, or use Speed with factor "
-            f"{own / now:.4g}",
+            Message(
+                "Frame rate: the motion has {} fps, the scene {} fps, so it plays and is written at {} times the "
+                "speed of its file. Set the scene to {} fps, or use Speed with factor {}",
+                f"{own:g}",
+                f"{now:g}",
+                f"{now / own:.3g}",
+                f"{own:g}",
+                f"{own / now:.4g}",
+            ),
         )
 
 
@@ -94,14 +105,14 @@ def apply_stop_policy(
             track.values = clamp_values_to_stops(track.values, limits)
     if not beyond:
         return
-    listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
+    listed = "; ".join(beyond[:5]) + (Message("; and {} servos more", len(beyond) - 5) if len(beyond) > 5 else "")
     if stops == "REFUSE":
         raise FormatError(
-            f"Values outside the stops: {listed}",
+            Message("Values outside the stops: {}", listed),
             remedy="Correct them, or choose to clamp them or to write them unchanged.",
         )
     done = "were clamped" if stops == "CLAMP" else "are written unchanged"
-    report.warn("beyond-stops", f"Values outside the stops {done}: {listed}")
+    report.warn("values-beyond-stops", Message("Values outside the stops {}: {}", done, listed))
 
 
 def require_finite(track: Trajectory) -> None:
@@ -109,7 +120,11 @@ def require_finite(track: Trajectory) -> None:
     wrong = ~np.isfinite(track.values)
     if wrong.any():
         raise FormatError(
-            f"Servo {track.name!r}: its value is not finite, first at {track.times[np.argmax(wrong)]:g} s",
+            Message(
+                "Servo {}: its value is not finite, first at {} s",
+                repr(track.name),
+                f"{track.times[np.argmax(wrong)]:g}",
+            ),
             remedy="Check its drivers and constraints.",
         )
 

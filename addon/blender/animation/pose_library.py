@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.editing.mirroring import motion_mirror
 from ...core.model import Array
+from ...core.report import Message
 from ...core.stops import clamp_values_to_stops
 from ..compat import action_curves, new_curve
 from ..data.access import action_record, model_uid, record_of, settings
@@ -43,7 +44,9 @@ def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None
     meant = None if bones is None else joints_of_bones(rig, bones)
     out = {joint: own for joint, own in _independent_channels(rig).items() if meant is None or joint in meant}
     if not out:
-        raise ValueError(f"{rig.name!r}: no such servo can be posed, dependent joints follow their input joints")
+        raise ValueError(
+            Message("{}: no such servo can be posed, dependent joints follow their input joints", repr(rig.name))
+        )
     return out
 
 
@@ -110,7 +113,7 @@ def toggle_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
     """
     found = next(((joint, c) for joint, own in posable_channels(rig).items() for c in own if c.name == name), None)
     if found is None:
-        raise ValueError(f"{rig.name!r}: no servo {name!r} that can be keyframed")
+        raise ValueError(Message("{}: no servo {} that can be keyframed", repr(rig.name), repr(name)))
     joint, channel = found
     if key_state(rig, channel, frame) != "here":
         key_pose(rig, {joint: [channel]}, frame)

@@ -20,6 +20,7 @@ from ...core.motion.keyframes import (
     shift_keyframes_cyclic,
 )
 from ...core.motion.retiming import SeamMode, keyframe_span, speed_factor_for
+from ...core.report import Message
 from .actions import fit_strips
 from .fcurves import (
     CurveId,
@@ -65,7 +66,7 @@ def repeat_keys(
         The span of the repeated cycle, in frames.
     """
     if rounds < 1:
-        raise ValueError(f"Repeats: {rounds} is below 1. Enter 1 or more")
+        raise ValueError(Message("Repeats: {} is below 1. Enter 1 or more", rounds))
     curves, keys, span, on = _repeated_range(rig, bones, gap if seam == "repeat" else 0.0)
     if seam == "blend":
         keys = {place: own if place in on else blend_to_first_value(own, span, blend) for place, own in keys.items()}
@@ -163,7 +164,7 @@ def scale_action_speed(
     With all bones, root motion is scaled too.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
-        raise ValueError(f"Speed: {factor:g} is not above 0. Enter a larger factor")
+        raise ValueError(Message("Speed: {} is not above 0. Enter a larger factor", f"{factor:g}"))
     _change_keys(rig, bones, lambda keys: keys.faster(factor, about), "let it play less fast, or last longer")
 
 
@@ -192,7 +193,7 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
         meant = "none of the servos" if bones is None else "none of the selected servos"
-        raise ValueError(f"Action {action.name!r}: it has keyframes of {meant} of {rig.name!r}")
+        raise ValueError(Message("Action {}: it has keyframes of {} of {}", repr(action.name), meant, repr(rig.name)))
     return curves
 
 

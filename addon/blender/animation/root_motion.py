@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...core.motion.keyframes import Keyframes, MotionSpan
+from ...core.report import Message
 from ..data.channels import bone_path
 from ..data.queries import root_bones
 from .fcurves import KEY_SPACING, CurveId, editable_action, posing_curves, read_keys
@@ -70,7 +71,7 @@ def _left_reason(rig: bpy.types.Object, bone: str, keys: Mapping[CurveId, Keyfra
         min(each.first for each in moving) < first - KEY_SPACING
         or max(each.last for each in moving) > last + KEY_SPACING
     ):
-        return f"Root motion of {bone!r}: unchanged, it has keyframes before or after those of the servos"
+        return Message("Root motion of {}: unchanged, it has keyframes before or after those of the servos", repr(bone))
     return _turn_reason(bone, keys)
 
 
@@ -90,8 +91,8 @@ def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
     if alike >= np.cos(0.5 * _DIRECTION_TOLERANCE):
         return ""
     if alike <= -np.cos(0.5 * _DIRECTION_TOLERANCE):
-        return f"Root motion of {bone!r}: unchanged, it makes a full revolution"
-    return f"Root motion of {bone!r}: unchanged, its direction differs at start and end"
+        return Message("Root motion of {}: unchanged, it makes a full revolution", repr(bone))
+    return Message("Root motion of {}: unchanged, its direction differs at start and end", repr(bone))
 
 
 def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
@@ -110,7 +111,7 @@ def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, boo
 
 def non_quaternion_reason(bone: str) -> str:
     """Return the reason why the path of a root that is not rotated by quaternions is left unchanged."""
-    return f"Root motion of {bone!r}: unchanged, its bone does not use quaternions"
+    return Message("Root motion of {}: unchanged, its bone does not use quaternions", repr(bone))
 
 
 def span_with_gap(span: MotionSpan) -> MotionSpan:

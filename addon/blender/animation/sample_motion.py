@@ -16,7 +16,7 @@ from ... import formats
 from ...core.model import Array, Motion, MotionUnit, Trajectory
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.motion.root_motion import drop_root_motion
-from ...core.report import Report, abbreviate_names
+from ...core.report import Message, Report, abbreviate_names
 from ..compat import action_curves, is_muted
 from ..data.access import action_record, record_of, settings
 from ..data.channels import Channel, original_servo_names, root_channels, servo_channels, settings_curves
@@ -208,7 +208,9 @@ class _MotionSampler:
             wanted = [channel for channel in wanted if channel not in self.idle]
         self._sample([channel for channel in wanted if channel not in tracks], tracks)
         servos, kept = (sum(not channel.is_root for channel in each) for each in (wanted, exact))
-        self.report.info("servos-taken", f"Servos: {kept} exported with their keyframes, {servos - kept} sampled")
+        self.report.info(
+            "servos-taken", Message("Servos: {} exported with their keyframes, {} sampled", kept, servos - kept)
+        )
         self._report_residues()
         apply_stop_policy(self.parts, tracks, self.options.stops, self.report)
         self._thin(tracks)
@@ -265,7 +267,7 @@ class _MotionSampler:
         off = (c for c in meant if self.muted and not self.muted.isdisjoint(c.curves()))
         silent = [channel.name for channel in off if (channel.joint, channel.dof_index) not in self.physical]
         if silent:
-            self.report.warn("muted", f"Muted F-Curves are ignored: {abbreviate_names(silent, 5)}")
+            self.report.warn("muted", Message("Muted F-Curves are ignored: {}", abbreviate_names(silent, 5)))
 
     def _copy_keys(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
         """Return the keys of the servos whose curves are their whole motion."""
@@ -311,7 +313,11 @@ class _MotionSampler:
         if found.off_grid:
             self.report.info(
                 "off-grid",
-                f"Servo {channel.name!r}: {found.off_grid} keyframes are between the time steps of the format",
+                Message(
+                    "Servo {}: {} keyframes are between the time steps of the format",
+                    repr(channel.name),
+                    found.off_grid,
+                ),
                 where=channel.name,
             )
         self.at_source_times &= found.at_source_times
@@ -407,7 +413,12 @@ class _MotionSampler:
         if before:
             self.report.info(
                 "keys-reduced",
-                f"Samples: {after} of {before} are kept, with an error of at most {self.options.tolerance:g}",
+                Message(
+                    "Samples: {} of {} are kept, with an error of at most {}",
+                    after,
+                    before,
+                    f"{self.options.tolerance:g}",
+                ),
             )
 
     def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
@@ -437,7 +448,8 @@ class _MotionSampler:
         if stale:
             listed = ", ".join(stale[:5]) + (", …" if len(stale) > 5 else "")
             self.report.warn(
-                "renamed-since", f"Renamed servos are exported with their names in the motion's file: {listed}"
+                "renamed-since",
+                Message("Renamed servos are exported with their names in the motion's file: {}", listed),
             )
 
 
@@ -504,7 +516,7 @@ class TrajectoryWriter:
         if idle and not at_source_times:
             self.report.warn(
                 "left-over-times",
-                f"Keyframes were moved, except those of servos without effect: {abbreviate_names(idle, 5)}",
+                Message("Keyframes were moved, except those of servos without effect: {}", abbreviate_names(idle, 5)),
             )
         return [placed[place] for place in sorted(placed)] + others
 
@@ -541,7 +553,7 @@ class TrajectoryWriter:
         if not own.unit and origin.units != self.out:
             self.report.warn(
                 "left-over-unit",
-                f"Servo {own.name!r} has no effect. Its values stay as in its file",
+                Message("Servo {} has no effect. Its values stay as in its file", repr(own.name)),
                 where=own.name,
             )
         own = replace(own, times=own.times.copy(), values=own.values.copy())  # the document stays as it was read

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.model import Array, Motion, MotionUnit, Trajectory
 from ...core.motion.keyframes import simplified_key_indices
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...formats import loads_motions
 from ...formats.document.cache import ContentLRU
 from ...formats.text.file_io import encode_text
@@ -193,8 +193,10 @@ def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple
         if motion is None:
             report.warn(
                 "origin-lost",
-                f"Action {action.name!r}: its source document is missing in this .blend, so values are exported with "
-                "7 digits",
+                Message(
+                    "Action {}: its source document is missing in this .blend, so values are exported with 7 digits",
+                    repr(action.name),
+                ),
             )
             continue
         known = [servo for servo in kept.servos if 0 <= servo.trajectory_index < len(motion.trajectories)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import affine_inverse, rotation_vector
 from ..data.channels import Channel, bone_path, is_screw_driver_curve
 from ..data.queries import RigParts
@@ -160,33 +160,55 @@ class ResidueMeter:
         if slid > 0.0 or turned > 0.0:
             report.warn(
                 "armature-moves",
-                f"Armature {self._rig.name!r}: motion of the object is not exported, up to {slid / metre:.3g} {length} "
-                f"(frame {at:g}) and {turned / radian:.3g} {angle} (frame {on:g}). "
-                "Keyframe the bone of its root body instead",
+                Message(
+                    "Armature {}: motion of the object is not exported, up to {} {} (frame {}) and {} {} (frame {}). "
+                    "Keyframe the bone of its root body instead",
+                    repr(self._rig.name),
+                    f"{slid / metre:.3g}",
+                    length,
+                    f"{at:g}",
+                    f"{turned / radian:.3g}",
+                    angle,
+                    f"{on:g}",
+                ),
             )
         turn, slide, scale = (self.worst[kind] for kind in _KINDS)
         if turn.bone:
             report.warn(
                 "bone-turn",
-                f"Bone {turn.bone!r}: rotation of {turn.size / radian:.3g} {angle} outside its joint is not exported "
-                "(frame "
-                f"{turn.frame:g}; bones: {len(turn.bones)}). "
-                "Delete the keyframes of these axes, or move the target of inverse kinematics",
+                Message(
+                    "Bone {}: rotation of {} {} outside its joint is not exported (frame {}; bones: {}). Delete the "
+                    "keyframes of these axes, or move the target of inverse kinematics",
+                    repr(turn.bone),
+                    f"{turn.size / radian:.3g}",
+                    angle,
+                    f"{turn.frame:g}",
+                    len(turn.bones),
+                ),
             )
         if slide.bone:
             report.warn(
                 "bone-slide",
-                f"Bone {slide.bone!r}: translation of {slide.size / metre:.3g} {length} outside its joint is not "
-                "exported "
-                f"(frame {slide.frame:g}; bones: {len(slide.bones)}). "
-                "Delete the keyframes of these channels",
+                Message(
+                    "Bone {}: translation of {} {} outside its joint is not exported (frame {}; bones: {}). Delete "
+                    "the keyframes of these channels",
+                    repr(slide.bone),
+                    f"{slide.size / metre:.3g}",
+                    length,
+                    f"{slide.frame:g}",
+                    len(slide.bones),
+                ),
             )
         if scale.bone:
             report.warn(
                 "bone-scale",
-                f"Bone {scale.bone!r}: scale is not exported, {scale.size:.3g} off 1 (frame {scale.frame:g}; bones: "
-                f"{len(scale.bones)}). Clear the scale "
-                "(Alt+S)",
+                Message(
+                    "Bone {}: scale is not exported, {} off 1 (frame {}; bones: {}). Clear the scale (Alt+S)",
+                    repr(scale.bone),
+                    f"{scale.size:.3g}",
+                    f"{scale.frame:g}",
+                    len(scale.bones),
+                ),
             )
 
 

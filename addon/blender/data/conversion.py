@@ -17,10 +17,11 @@ import bpy
 import numpy as np
 
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
-from ...core.report import Report
+from ...core.report import Entry, Report, message_from_parts, message_parts
 from .access import settings
 from .bulk_write import differs_in_zero_sign, property_defaults, update_properties
 from .properties.joint import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
+from .properties.report import KnuckleReportLine
 
 #: Size of a shape that gives none: the scale of a mesh, the length of axes.
 DEFAULT_SHAPE_SIZE = 1.0
@@ -304,6 +305,30 @@ def set_mirror_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
     kept.offset = 0.0 if plane is None else plane.offset
 
 
+def store_message(record: Any, name: str, text: str) -> None:
+    """Write a text to a property of a record, with what ``stored_message`` translates it by."""
+    setattr(record, name, text)
+    setattr(record, f"{name}_parts", message_parts(text))
+
+
+def stored_message(record: Any, name: str = "message") -> str:
+    """Return a text that ``store_message`` wrote, as the message that it was."""
+    return message_from_parts(getattr(record, name), getattr(record, f"{name}_parts"))
+
+
+def _store_entry(line: KnuckleReportLine, entry: Entry) -> None:
+    line.severity, line.code, line.line, line.where = entry.severity, entry.code, entry.line or 0, entry.where
+    store_message(line, "message", entry.message)
+
+
+def store_report(rig: bpy.types.Object, report: Report) -> None:
+    """Write the entries of a report to the mechanism's report, in place of its present entries."""
+    lines = settings(rig).report
+    lines.clear()
+    for entry in report.entries:
+        _store_entry(lines.add(), entry)
+
+
 def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
     """Add the entries of a report to the mechanism's report.
 
@@ -320,8 +345,7 @@ def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[
     for entry in report.entries:
         number = at.get((entry.code, entry.where))
         line = lines[number] if number is not None else lines.add()
-        line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
-        line.line = entry.line or 0
+        _store_entry(line, entry)
         at[entry.code, entry.where] = len(lines) - 1 if number is None else number
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import bpy
 
+from ...core.report import Message
 from .access import armature_of, armature_settings, bone_record, record_of, settings
 from .caching import is_memoizing, memoized, prime_memo
 from .datablocks import NUMBER_SUFFIX
@@ -104,9 +105,10 @@ def linked_scene_message(scene: bpy.types.Scene) -> str:
     """Return a message for a scene that nothing can be added to, since it is linked; empty for other scenes."""
     if scene.library is None:
         return ""
-    return (
-        f"Scene {scene.name!r}: linked from another file, so nothing can be added. Choose a scene of this "
-        "file, or make it local (File > External Data, or the Outliner)"
+    return Message(
+        "Scene {}: linked from another file, so nothing can be added. Choose a scene of this file, or "
+        "make it local (File > External Data, or the Outliner)",
+        repr(scene.name),
     )
 
 
@@ -171,7 +173,9 @@ def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.ty
     rig = rig_in(model)
     if rig is None:
         raise ValueError(
-            f"Collection {model.name!r}: the armature of its mechanism is missing. Press Rebuild Missing Parts"
+            Message(
+                "Collection {}: the armature of its mechanism is missing. Press Rebuild Missing Parts", repr(model.name)
+            )
         )
     return rig
 
@@ -186,7 +190,9 @@ def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.C
         return model
     collection = _collection(model)
     if collection is None:
-        raise ValueError(f"Mechanism {model.name!r}: its collection is missing. Press Rebuild Missing Parts")
+        raise ValueError(
+            Message("Mechanism {}: its collection is missing. Press Rebuild Missing Parts", repr(model.name))
+        )
     return collection
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import bpy
 
 from ...core.model import Assembly, Joint, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..data.access import record_of, settings
 from ..data.queries import child_collection, parts
 from ..events.signals import signals_blocked
@@ -25,7 +25,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
     """
     row = next((row for row in settings(rig).assemblies if row.path == path), None)
     if row is None:
-        raise ValueError(f"The mechanism has no assembly {path!r}")
+        raise ValueError(Message("The mechanism has no assembly {}", repr(path)))
     report = Report()
     present, off = begin_edit(rig), [obj for obj in parts(rig, "BODY") if not record_of(obj).active]
     with physics_suspended(rig, report), signals_blocked():

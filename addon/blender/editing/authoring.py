@@ -17,7 +17,7 @@ from ...core.joint_types import make_dofs
 from ...core.mass_properties import shape_centroid, shape_volume, unit_inertia
 from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
 from ...core.primitive_fit import fit_primitive, mesh_mass_properties
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import flatten_pose, write_dofs, write_shape
@@ -129,13 +129,16 @@ def make_body(
     """
     for obj in objects:
         if obj.type != "MESH":
-            raise ValueError(f"{obj.name!r}: not a mesh, only meshes can be bodies")
+            raise ValueError(Message("{}: not a mesh, only meshes can be bodies", repr(obj.name)))
         if obj.library is not None or obj.override_library is not None:
             raise ValueError(
-                f"{obj.name!r}: linked from another file. Make it local first (Object > Relations > Make Local)"
+                Message(
+                    "{}: linked from another file. Make it local first (Object > Relations > Make Local)",
+                    repr(obj.name),
+                )
             )
         if rig_of(obj) is not None:
-            raise ValueError(f"{obj.name!r}: already in mechanism {_model_name(rig_of(obj))!r}")
+            raise ValueError(Message("{}: already in mechanism {}", repr(obj.name), repr(_model_name(rig_of(obj)))))
     before = newest_session_uid(("meshes",))
     depsgraph = bpy.context.evaluated_depsgraph_get()
     found = []
@@ -144,7 +147,9 @@ def make_body(
         solid = fit_solid(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
         if not (solid.volume > 0.0 or mass):
             remove_datablocks_since(before, ("meshes",))
-            raise ValueError(f"{obj.name!r}: its mesh encloses no volume. Enter a mass, or close the mesh")
+            raise ValueError(
+                Message("{}: its mesh encloses no volume. Enter a mass, or close the mesh", repr(obj.name))
+            )
         found.append((obj, mesh, solid))
     report = Report()
     for obj, mesh, solid in found:
@@ -179,10 +184,14 @@ def _detach_animation(obj: bpy.types.Object, report: Report) -> None:
     for curve in driven:
         data.drivers.remove(curve)
     if actions or driven:
-        kept = f". {', '.join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))} kept"
+        kept = Message(
+            ". {} kept", ", ".join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))
+        )
         report.warn(
             "animation-put-aside",
-            f"{obj.name!r}: its animation was unlinked, it now follows its bone{kept if actions else ''}",
+            Message(
+                "{}: its animation was unlinked, it now follows its bone{}", repr(obj.name), kept if actions else ""
+            ),
             where=obj.name,
         )
 
@@ -264,7 +273,7 @@ def add_joint(
     """
     for end in (parent, child):
         if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
-            raise ValueError(f"{end.name!r}: not a body of {_model_name(rig)!r}")
+            raise ValueError(Message("{}: not a body of {}", repr(end.name), repr(_model_name(rig))))
     if parent == child:
         raise ValueError("Joint: both ends are the same body. Select another body")
     present = begin_edit(rig)

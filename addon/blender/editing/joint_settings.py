@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ...core.model import DOF_SIZE, Array
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.stops import StopPair, stop_tolerance
 from ..animation.actions import bone_properties, set_bone_properties
 from ..animation.fcurves import editable_action
@@ -213,9 +213,9 @@ def stops_from_motion(
     for each in joint_dofs(rig, empties):
         found = rows.get(each.name)
         if found is None:
-            report.warn("no-keys", f"{each.name}: not set, it has no keyframes", where=each.name)
+            report.warn("no-keys", Message("{}: not set, it has no keyframes", each.name), where=each.name)
         elif found.high - found.low <= _STILL_TOLERANCE:
-            report.warn("still", f"{each.name}: not set, the motion does not move it", where=each.name)
+            report.warn("still", Message("{}: not set, the motion does not move it", each.name), where=each.name)
         elif _try_set_stops(each, (found.low, found.high), report):
             done.append(each.empty)
     notify_joints(done)
@@ -257,12 +257,16 @@ def is_angular(each: JointDof) -> bool:
 def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
     """Set the given stops, unless the lower would be above the upper; return whether they were set."""
     if each.kept is None:
-        report.warn("no-stops", f"{each.name}: not set, its file format has no stops for it", where=each.name)
+        report.warn("no-stops", Message("{}: not set, its file format has no stops for it", each.name), where=each.name)
         return False
     low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
     if low is not None and high is not None and low > high:
         other = "upper" if limits[0] is not None else "lower"
-        report.warn("beyond-other", f"{each.name}: not set, its value is at or past the {other} stop", where=each.name)
+        report.warn(
+            "beyond-other",
+            Message("{}: not set, its value is at or past the {} stop", each.name, other),
+            where=each.name,
+        )
         return False
     with signals_blocked():
         for end, value in zip(STOP_ENDS, limits, strict=True):

@@ -21,7 +21,7 @@ from ...core.joint_types import convert_dofs
 from ...core.kinematics import joint_motion, joint_values_from_transform
 from ...core.loops.dependents import find_linkages
 from ...core.model import DOF_SIZE, Array, Dof, Joint
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import inverse, rotation_matrix, rotation_with_z
 from ..animation.loops.live_solver import loops_mechanism
 from ..data.access import record_of
@@ -250,10 +250,12 @@ def require_swappable(empty: bpy.types.Object) -> None:
     """Raise ValueError if parent and child of a joint cannot be swapped."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
-        raise ValueError(f"{empty.name!r}: not between two bodies")
+        raise ValueError(Message("{}: not between two bodies", repr(empty.name)))
     if any(dof.kind == "free" and dof.initial.any() for dof in read_dofs(record)):
         raise ValueError(
-            f"{empty.name!r}: a free joint with an initial value other than 0. Move its bodies together first"
+            Message(
+                "{}: a free joint with an initial value other than 0. Move its bodies together first", repr(empty.name)
+            )
         )
 
 
@@ -493,7 +495,7 @@ def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Ma
             if place is not None and (best is None or distance < best[0]):
                 best = distance, (place + Vector(point.tolist())) / 2.0
     if best is None:
-        raise ValueError(f"{parent.name!r} or {child.name!r}: the mesh has no faces")
+        raise ValueError(Message("{} or {}: the mesh has no faces", repr(parent.name), repr(child.name)))
     turn = child.matrix_world.to_quaternion().to_matrix().to_4x4()
     return Matrix.Translation(best[1]) @ turn
 

@@ -11,7 +11,7 @@ from mathutils import Vector
 
 from ...core.kinematics import Tree
 from ...core.model import Array
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..data.access import record_of
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part, unique_name
 from ..data.queries import file_name, part_ids, parts
@@ -136,7 +136,10 @@ def duplicate_limb(
     """
     report = Report()
     for empty in limb.across:
-        report.warn("loop-left-out", f"Joint {file_name(empty)!r}: not copied, it connects the limb to another part")
+        report.warn(
+            "loop-left-out",
+            Message("Joint {}: not copied, it connects the limb to another part", repr(file_name(empty))),
+        )
     offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
     twins = twins_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}

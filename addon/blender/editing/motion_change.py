@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.kinematics import initial_joint_values
 from ...core.model import Array
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
 from ..animation.actions import active_action
@@ -83,8 +83,15 @@ class KeyframePoses:
             name = self.names[both[body]]
             report.warn(
                 "motion-changed",
-                f"Keyframes: body {name!r} is up to {apart[frame, body]:.3g} m and {angle:.3g}° off (frame "
-                f"{self.frames[frame]:g}, the largest of {len(self.frames)} frames). Keyframe the joints there again",
+                Message(
+                    "Keyframes: body {} is up to {} m and {}° off (frame {}, the largest of {} frames). Keyframe the "
+                    "joints there again",
+                    repr(name),
+                    f"{apart[frame, body]:.3g}",
+                    f"{angle:.3g}",
+                    f"{self.frames[frame]:g}",
+                    len(self.frames),
+                ),
                 where=name,
             )
         return report

@@ -13,7 +13,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Body
-from ...core.report import Report
+from ...core.report import Message, Report, join_messages
 from ..animation.actions import motion_actions
 from ..animation.pose_library import stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -353,7 +353,7 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
     for other in others:
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
-            raise ValueError(f"{scaled.name!r}: scaled as a whole. Set its scale to 1 before merging")
+            raise ValueError(Message("{}: scaled as a whole. Set its scale to 1 before merging", repr(scaled.name)))
     report, renamed = Report(), 0
     with physics_suspended(rig, report), signals_blocked():
         for each in (*others, rig):
@@ -410,7 +410,12 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     if attached:
         report.warn(
             "frames-dropped",
-            f"Reference frames and lights: {len(attached)} of {other.name!r} are not merged into {rig.name!r}",
+            Message(
+                "Reference frames and lights: {} of {} are not merged into {}",
+                len(attached),
+                repr(other.name),
+                repr(rig.name),
+            ),
         )
     bpy.data.batch_remove(attached)
     transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
@@ -422,7 +427,12 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     if beside:
         report.warn(
             "twins-beside",
-            f"Twins: {beside} pairs of {other.name!r} are unlinked, {rig.name!r} has another mirror plane",
+            Message(
+                "Twins: {} pairs of {} are unlinked, {} has another mirror plane",
+                beside,
+                repr(other.name),
+                repr(rig.name),
+            ),
         )
     settings(rig).has_collision |= settings(other).has_collision
     edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
@@ -456,7 +466,10 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         if found
     ]
     if lost:
-        report.warn("left-behind", f"{other.name!r}: not merged into {rig.name!r}: {', '.join(lost)}")
+        report.warn(
+            "left-behind",
+            Message("{}: not merged into {}: {}", repr(other.name), repr(rig.name), join_messages(", ", lost)),
+        )
     action = other.animation_data.action if other.animation_data is not None else None
     if action is not None:
         action.use_fake_user = True  # keep it in the .blend

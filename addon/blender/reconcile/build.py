@@ -17,7 +17,7 @@ import bpy
 
 from ...core.editing.sides import find_mirror_plane
 from ...core.model import Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.stops import begins_beyond_stop
 from ...formats import complete_masses
 from ...formats.text.file_io import gc_paused
@@ -28,7 +28,7 @@ from ..data import copied_mechanisms, preferences
 from ..data.access import record_of, settings
 from ..data.bulk_write import run_creations
 from ..data.caching import memoized_reads
-from ..data.conversion import set_mirror_plane
+from ..data.conversion import set_mirror_plane, store_report
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
 from ..data.properties import model as properties
@@ -144,7 +144,7 @@ def build(
         if options.gait and mechanism.behaviours is not None:
             set_up_gait(scene, rig, mechanism, options.gait_seconds, report)
         _report_changes(kept, _scene_state(scene), report)
-        _store_report(rig, report)
+        store_report(rig, report)
         context.view_layer.update()
     except BaseException:
         remove_datablocks_since(before, BUILT_KINDS)
@@ -235,9 +235,12 @@ def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None
     if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
         report.warn(
             "frame-rate-kept",
-            f"Frame rate: unchanged at {frame_rate(scene):g} fps, the scene is animated. Servos are controlled once "
-            "per "
-            f"frame in physics, use {FRAME_RATE} fps or more. Bake Simulation does so automatically",
+            Message(
+                "Frame rate: unchanged at {} fps, the scene is animated. Servos are controlled once per frame in "
+                "physics, use {} fps or more. Bake Simulation does so automatically",
+                f"{frame_rate(scene):g}",
+                FRAME_RATE,
+            ),
         )
     elif frame_rate(scene) != FRAME_RATE:
         scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
@@ -249,15 +252,6 @@ def _is_animated(scene: bpy.types.Scene) -> bool:
     owners = [scene, *scene.objects, *(obj.data for obj in scene.objects if obj.data is not None)]
     data = (owner.animation_data for owner in owners)
     return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)
-
-
-def _store_report(rig: bpy.types.Object, report: Report) -> None:
-    kept = settings(rig).report
-    kept.clear()
-    for entry in report.entries:
-        line = kept.add()
-        line.severity, line.code, line.message = entry.severity, entry.code, entry.message
-        line.line, line.where = entry.line or 0, entry.where
 
 
 #: Lists in ``bpy.data`` of the datablocks that an import creates.
@@ -304,20 +298,22 @@ def _report_changes(before: _SceneState, after: _SceneState, report: Report) -> 
     """Report each setting of the scene that an import changed, with its new and old value."""
     old, new = (f"{state.rate[0] / state.rate[1]:g}" for state in (before, after))
     if new != old:
-        report.info("frame-rate", f"Scene: frame rate changed from {old} to {new} fps")
+        report.info("frame-rate", Message("Scene: frame rate changed from {} to {} fps", old, new))
     if after.frame_end != before.frame_end:
-        report.info("frame-range", f"Scene: last frame changed from {before.frame_end} to {after.frame_end}")
+        report.info(
+            "frame-range", Message("Scene: last frame changed from {} to {}", before.frame_end, after.frame_end)
+        )
     old, new = _gravity_text(before), _gravity_text(after)
     if new != old:
-        report.info("gravity", f"Scene: gravity changed from {old} to {new} m/s²")
+        report.info("gravity", Message("Scene: gravity changed from {} to {} m/s²", old, new))
     if before.span is None:
         return
     old, new = str(before.substeps), str(after.substeps)
     if new != old:
-        report.info("substeps", f"Rigid-body world: substeps per frame changed from {old} to {new}")
+        report.info("substeps", Message("Rigid-body world: substeps per frame changed from {} to {}", old, new))
     old, new = str(before.iterations), str(after.iterations)
     if new != old:
-        report.info("iterations", f"Rigid-body world: solver iterations changed from {old} to {new}")
+        report.info("iterations", Message("Rigid-body world: solver iterations changed from {} to {}", old, new))
 
 
 def _gravity_text(state: _SceneState) -> str:

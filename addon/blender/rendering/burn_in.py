@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.model import Array
 from ...core.overlay_geometry import DofGlyphs, OverlayDrawing, VertexBuffer, draw_axes, draw_ball_joints, draw_stops
-from ...core.report import format_number
+from ...core.report import Message, format_number
 from ...core.transforms import affine_inverse
 from .images import import_pillow
 from .playback import DofRecording
@@ -249,7 +249,7 @@ def draw_text_layer(reel: VideoState, title: str, halves: Sequence[FramePart], f
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
     if "TIME" in reel.burn:
-        time = f"{reel.start + (frame - 1) / reel.fps:.2f} s"
+        time = Message("{} s", f"{reel.start + (frame - 1) / reel.fps:.2f}")
         if "SERVOS" in reel.burn and not has_room_beside((step, reel.size[1])):  # the foot is the table's
             page.write(time, "top left", row=1)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import bpy
 
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...formats.text.file_io import disk_full_error, write_error
 from ..data.queries import parts, rig_in
 from ..scene.safe_save import is_complete_blend
@@ -100,7 +100,8 @@ def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator
                 image.pack()
             except RuntimeError:
                 report.warn(
-                    "film-texture", f"Image {image.name!r}: not packed into the stage, it is missing on other machines"
+                    "film-texture",
+                    Message("Image {}: not packed into the stage, it is missing on other machines", repr(image.name)),
                 )
             else:
                 done.append(image)

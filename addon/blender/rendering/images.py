@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.report import FormatError
+from ...core.report import FormatError, Message
 from ...formats.text.file_io import make_folder, write_atomically
 
 _PALETTE_SIZE = 255  # colors of a .gif's palette; one is left for unchanged pixels
@@ -91,7 +91,7 @@ def require_loop_rate(path: str, fps: float) -> None:
     most = 1000 // LOOP_FORMATS[ending].shortest
     if fps > most:
         raise FormatError(
-            f"a {ending} cannot have {fps:g} frames per second", path=path, remedy=f"Choose {most} or fewer."
+            f"a {ending} cannot have {fps:g} frames per second", path=path, remedy=Message("Choose {} or fewer.", most)
         )
 
 

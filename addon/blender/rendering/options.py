@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from ...core.report import FormatError
+from ...core.report import FormatError, Message
 
 if TYPE_CHECKING:
     import bpy
@@ -122,7 +122,9 @@ class FilmOptions:
             *(("overlay", burn, get_args(Burn)) for burn in self.burn),
         ):
             if value not in known:
-                raise FormatError(f"{what} {value!r} does not exist", remedy=f"Choose one of {', '.join(known)}.")
+                raise FormatError(
+                    f"{what} {value!r} does not exist", remedy=Message("Choose one of {}.", ", ".join(known))
+                )
         if not all(16 <= side <= 8192 for side in self.size):
             raise FormatError(
                 f"image size {self.size[0]}x{self.size[1]} is out of range", remedy="Use 16 to 8192 pixels per side."

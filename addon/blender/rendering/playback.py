@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 from ...core.overlay_geometry import DofGlyphs
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..compat import all_curves
 from ..data.access import record_of, settings
 from ..data.datablocks import still_exists
@@ -290,7 +290,7 @@ def record_playback(
     take.readings = reader.readings()
     if take.bending:
         names = ", ".join(obj.name for obj in take.bending)
-        report.warn("film-rigid", f"Changing shapes: rendered as in the present frame: {names}")
+        report.warn("film-rigid", Message("Changing shapes: rendered as in the present frame: {}", names))
 
 
 def record_frame(context: bpy.types.Context, take: RecordedTake, index: int) -> None:
@@ -330,7 +330,9 @@ def extended_physics_cache(scene: bpy.types.Scene, last: int, report: Report) ->
         yield
         return
     if cache.is_baked:
-        report.warn("film-cache-short", f"Physics: baked to frame {cache.frame_end} only, later frames show no motion")
+        report.warn(
+            "film-cache-short", Message("Physics: baked to frame {} only, later frames show no motion", cache.frame_end)
+        )
         yield
         return
     end = cache.frame_end

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import bpy
 
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...formats.text.file_io import check_writable, write_error
 from ..compat import render_path, sequencer_strips
 from ..data.access import record_of
@@ -181,7 +181,7 @@ def video_steps(
             frames = FrameFolder(path)
             there = frames.begin(scene_fingerprint(linked_stages(scene)), reel.frames, size, reel.fps, options.resume)
             if there:
-                report.info("film-resumed", f"Frames: {len(there)} of {reel.frames} were rendered before")
+                report.info("film-resumed", Message("Frames: {} of {} were rendered before", len(there), reel.frames))
             done += len(there)
             for frame in range(1, reel.frames + 1):
                 if frame not in there:
@@ -256,7 +256,7 @@ def even_size(size: tuple[int, int], report: Report) -> tuple[int, int]:
     """Return the next smaller size with even sides, as H.264 requires."""
     width, height = size
     if width % 2 or height % 2:
-        report.info("film-size", f"Video size: {width}x{height} was rounded to even numbers")
+        report.info("film-size", Message("Video size: {}x{} was rounded to even numbers", width, height))
     return width - width % 2, height - height % 2
 
 
@@ -266,7 +266,11 @@ def report_video(
     """Report what was rendered."""
     count = len(plan.filmed)
     what = "a poster" if path.lower().endswith(".png") else f"{count} frames at {plan.fps:g} per second"
-    report.info("film", f"{what}, {size[0]}x{size[1]}, {options.engine.capitalize()}, in {seconds:.1f} s", where=path)
+    report.info(
+        "film",
+        Message("{}, {}x{}, {}, in {} s", what, size[0], size[1], options.engine.capitalize(), f"{seconds:.1f}"),
+        where=path,
+    )
 
 
 def preview_steps(

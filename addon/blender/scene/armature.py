@@ -13,7 +13,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import DOF_SIZE, Array, Dof
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
 from ..data.bulk_write import BulkObjects, changed_properties, write_properties
@@ -157,9 +157,12 @@ def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
             "ik-stops-inexact",
-            f"Inverse kinematics: stops of {len(limit.inexact)} bones are approximate ({few}), Blender's IK limits "
-            "must "
-            "include 0 and lie within ±180°. Pose them without inverse kinematics",
+            Message(
+                "Inverse kinematics: stops of {} bones are approximate ({}), Blender's IK limits must include 0 "
+                "and lie within ±180°. Pose them without inverse kinematics",
+                len(limit.inexact),
+                few,
+            ),
             where=limit.inexact[0],
         )
     add_screw_drivers(rig, names, plan)

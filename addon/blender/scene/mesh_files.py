@@ -20,7 +20,7 @@ import bpy
 import numpy as np
 
 from ...core.model import Body, Mechanism, Shape
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...formats.meshes.bounds import describe_obj_faults, mesh_kind
 from ...formats.meshes.collada import Surface, read_collada
 from ...formats.meshes.locate import MeshError, convert_to_mesh_error, find_mesh, mesh_error_entry
@@ -346,7 +346,7 @@ class MeshFiles:
             libraries = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
             mesh = self._importers.wavefront(path, [*folder, *self._folders], libraries)
             if told := describe_obj_faults(read_bytes(path), len(mesh.polygons)):
-                self._report.warn("repaired-mesh", f"{path.name}: {told}")
+                self._report.warn("repaired-mesh", Message("{}: {}", path.name, told))
             return mesh
         if kind == ".ply":
             check_ply(path)

@@ -24,7 +24,7 @@ from ...core.loops.closure import (
 from ...core.loops.dependents import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.model import DOF_SIZE, Array, Body, Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...core.transforms import rotation_with_z
 from ...core.up_axis import UpAxis, upright_transform
 from ..rig.joint_frames import main_axis
@@ -53,10 +53,16 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
     left = max(map(max, after.values()))
     distance, angle = before[worst]
     wide = sum(max(opening) > OPEN_LOOP_TOLERANCE for opening in before.values())
-    end = "closes all" if left <= OPEN_LOOP_TOLERANCE else f"leaves {left:.3g} open"
-    message = (
-        f"Closed loops: {wide} of {len(before)} are open at the file's joint values, the most by {distance:.3g} m "
-        f"and {math.degrees(angle):.3g}°. Changing {moved} initial joint values {end}"
+    end = "closes all" if left <= OPEN_LOOP_TOLERANCE else Message("leaves {} open", f"{left:.3g}")
+    message = Message(
+        "Closed loops: {} of {} are open at the file's joint values, the most by {} m and {}°. Changing "
+        "{} initial joint values {}",
+        wide,
+        len(before),
+        f"{distance:.3g}",
+        f"{math.degrees(angle):.3g}",
+        moved,
+        end,
     )
     report = mechanism.report
     if left <= OPEN_LOOP_TOLERANCE:  # the reader's warning is no longer true: one entry replaces it
@@ -101,7 +107,7 @@ def report_rigid_joints(linkage: Linkage, report: Report) -> None:
     names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
     report.info(
         "loop-rigid",
-        f"Closed loop of {len(joints)} joints ({names}): no degree of freedom, its bones are locked",
+        Message("Closed loop of {} joints ({}): no degree of freedom, its bones are locked", len(joints), names),
         joints[0].line,
         joints[0].name,
     )
@@ -328,7 +334,7 @@ def _is_in_range(numbers: Array) -> bool:
 def _require_in_range(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
     if not all(map(_is_in_range, numbers)):
         raise FormatError(
-            f"{where}: coordinates exceed {_MAX_COORDINATE:g} or are not finite",
+            Message("{}: coordinates exceed {} or are not finite", where, f"{_MAX_COORDINATE:g}"),
             path=mechanism.source.path,
             line=line,
             remedy="Correct them in the file.",

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ... import formats
-from ...core.report import Report, format_number
+from ...core.report import Message, Report, format_number
 from ...core.run_metrics import SimulationFigures, measure_accuracy, simulation_figures
 from ...formats.xmdi import FRAME_SECONDS
 from ..animation.gait import current_gait
@@ -66,8 +66,13 @@ def report_simulation(scene: bpy.types.Scene, rig: bpy.types.Object, recording: 
     seconds = (len(path) - 1) / frame_rate(scene)
     report.info(
         "run",
-        f"Simulation: {bodies[heaviest].name} moved ({', '.join(format_number(each, 2) for each in travel)}) m in "
-        f"{seconds:g} s; the largest joint separation was {recording.max_joint_separation():.3g} m",
+        Message(
+            "Simulation: {} moved ({}) m in {} s; the largest joint separation was {} m",
+            bodies[heaviest].name,
+            ", ".join(format_number(each, 2) for each in travel),
+            f"{seconds:g}",
+            f"{recording.max_joint_separation():.3g}",
+        ),
     )
     report_accuracy(rig, report)
 

@@ -21,7 +21,7 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ...core.overlay_geometry import OverlayDrawing, VertexBuffer
-from ...core.report import FormatError
+from ...core.report import FormatError, Message
 from ...formats.text.file_io import disk_full_error, make_folder, replacement_file
 from .. import overlay
 from ..compat import init_gpu
@@ -292,7 +292,7 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
         """Render the view and save the picture."""
         path = with_extension(bpy.path.abspath(self.filepath), (".png",))
         save_picture(render_view_pixels(context, tuple(self.size)), path)
-        report_message(self, {"INFO"}, f"Picture saved: {path}")
+        report_message(self, {"INFO"}, Message("Picture saved: {}", path))
         return {"FINISHED"}
 
 

@@ -10,8 +10,10 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...core.editing.symmetry import TwinCandidate, TwinDifference
 from ...core.model import Plane
+from ...core.report import Message
 from ..animation.mirror import mirror_keys
 from ..data.access import record_of, settings
+from ..data.conversion import store_message, stored_message
 from ..data.queries import servo_bones
 from ..editing.symmetry.appearance import all_differences
 from ..editing.symmetry.create import create_twins
@@ -109,8 +111,8 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
             try:
                 report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
             except ERRORS as error:  # the parts are mirrored already
-                report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
-        report_result(self, f"{count_with_noun(len(leading), 'twin')} mirrored", report)
+                report.warn("keys-not-mirrored", Message("Keyframes of {}: not mirrored. {}", repr(rig.name), error))
+        report_result(self, Message("{} mirrored", count_with_noun(len(leading), "twin")), report)
         return {"FINISHED"}
 
 
@@ -138,8 +140,10 @@ class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
         if rig.mode == "OBJECT":
             select_only(context, made)  # the next operator is meant for the twins, not for their originals
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
-        made_of = f"{count_with_noun(bodies, 'body', 'bodies')} and {count_with_noun(len(made) - bodies, 'joint')}"
-        report_result(self, f"Twins made: {made_of}", report)
+        made_of = Message(
+            "{} and {}", count_with_noun(bodies, "body", "bodies"), count_with_noun(len(made) - bodies, "joint")
+        )
+        report_result(self, Message("Twins made: {}", made_of), report)
         return {"FINISHED"}
 
 
@@ -161,7 +165,7 @@ class KNUCKLE_OT_link_twins(ModelOperator):
         first, second = selected_parts(context, rig)
         link_twins(first, second)
         adopt_linked_plane(rig)
-        report_message(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
+        report_message(self, {"INFO"}, Message("{} and {} are twins", repr(first.name), repr(second.name)))
         return {"FINISHED"}
 
 
@@ -184,7 +188,7 @@ class KNUCKLE_OT_unlink_twins(_PartsOperator):
         """Unlink the parts."""
         linked = [obj for obj in selected_parts(context, rig) if record_of(obj).twin]
         unlink_twins(linked)
-        report_message(self, {"INFO"}, f"{count_with_noun(len(linked), 'part')} unlinked")
+        report_message(self, {"INFO"}, Message("{} unlinked", count_with_noun(len(linked), "part")))
         return {"FINISHED"}
 
 
@@ -213,18 +217,21 @@ class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
         for pair in found:
             row = kept.add()
             row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
-            row.what, row.use = _match_message(pair), True
+            store_message(row, "what", _match_message(pair))
+            row.use = True
         if not found:
             report_message(self, {"INFO"}, "No further pairs of twins found")
             return {"FINISHED"}
         report_message(
-            self, {"INFO"}, f"{count_with_noun(len(found), 'pair')} found: mark pairs and use Link Found Pairs"
+            self,
+            {"INFO"},
+            Message("{} found: mark pairs and use Link Found Pairs", count_with_noun(len(found), "pair")),
         )
         return {"FINISHED"}
 
 
 def _match_message(pair: TwinCandidate) -> str:
-    return pair.by if pair.by != "name" else f"name, {pair.gap:.3g} off"
+    return pair.by if pair.by != "name" else Message("name, {} off", f"{pair.gap:.3g}")
 
 
 class KNUCKLE_OT_link_found_twins(ModelOperator):
@@ -250,7 +257,7 @@ class KNUCKLE_OT_link_found_twins(ModelOperator):
                 done += 1
         settings(rig).found_twins.clear()
         adopt_linked_plane(rig)
-        report_message(self, {"INFO"}, f"{count_with_noun(done, 'pair')} linked")
+        report_message(self, {"INFO"}, Message("{} linked", count_with_noun(done, "pair")))
         return {"FINISHED"}
 
 
@@ -272,9 +279,11 @@ class KNUCKLE_OT_check_symmetry(ModelOperator):
             row = model.differences.add()
             row.first = parts[each.kind][each.first].name
             row.second = parts[each.kind][each.second].name if each.second else ""
-            row.what = _difference_message(each)
+            store_message(row, "what", _difference_message(each))
         told = (
-            f"{count_with_noun(len(found), 'difference')} between the sides" if found else "The sides are mirror images"
+            Message("{} between the sides", count_with_noun(len(found), "difference"))
+            if found
+            else "The sides are mirror images"
         )
         report_message(self, {"INFO"}, told)
         return {"FINISHED"}
@@ -284,7 +293,7 @@ def _difference_message(each: TwinDifference) -> str:
     if not each.amount:
         return each.what
     amount = f"{math.degrees(each.amount):.3g}°" if each.unit == "rad" else f"{each.amount:.3g}"
-    return f"{each.what} by {amount}"
+    return Message("{} by {}", each.what, amount)
 
 
 class KNUCKLE_UL_differences(bpy.types.UIList):
@@ -299,7 +308,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
         row = row.split(factor=0.5) if item.second else row
         if item.second:
             row.operator("knuckle.select_part", text=item.second, emboss=False, translate=False).part = item.second
-        row.label(text=told(item.what), translate=False)
+        row.label(text=told(stored_message(item, "what")), translate=False)
 
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
@@ -344,7 +353,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
                 row.prop(pair, "use", text="")
                 row.label(text=f"{pair.first} / {pair.second}", translate=False)
                 if pair.what != "name and place":  # a certain pair needs no remark, which leaves space for the names
-                    row.label(text=told(pair.what), translate=False)
+                    row.label(text=told(stored_message(pair, "what")), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):

@@ -19,7 +19,7 @@ from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motio
 from ..motion.keyframes import Keyframes, shift_keyframes_cyclic
 from ..motion.retiming import motion_span
 from ..naming import servo_names
-from ..report import Report, abbreviate_names
+from ..report import Message, Report, abbreviate_names
 from ..transforms import inverse
 from .sides import Sides, find_sides
 
@@ -128,19 +128,23 @@ def _report_mirror(
     named = [key for key in mirror.joints_on_side(positive=False) if key in mirror.sides.named]
     if named:
         pairs = [f"{every[key].name} / {every[mirror.sides.joints[key]].name}" for key in named]
-        mirror.report.info("mirror-by-name", f"Twins found by name: {len(pairs)} pairs ({abbreviate_names(pairs)})")
+        mirror.report.info(
+            "mirror-by-name", Message("Twins found by name: {} pairs ({})", len(pairs), abbreviate_names(pairs))
+        )
     if not mirror.sides.joints:
         mirror.report.warn(
             "mirror-no-sides",
             "Sides unknown: no joint has a twin or a side in its name. All joints are mirrored onto themselves",
         )
     if lone:
-        mirror.report.warn("mirror-alone", f"Joints without a twin are unchanged: {abbreviate_names(lone)}")
+        mirror.report.warn("mirror-alone", Message("Joints without a twin are unchanged: {}", abbreviate_names(lone)))
     if rough:
         worst = max(rough.values())
         mirror.report.warn(
             "mirror-rough",
-            f"Mirrored approximately, axes up to {worst:.0f}° from mirror images: {abbreviate_names(rough)}",
+            Message(
+                "Mirrored approximately, axes up to {}° from mirror images: {}", f"{worst:.0f}", abbreviate_names(rough)
+            ),
         )
 
 

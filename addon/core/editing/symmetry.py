@@ -12,6 +12,7 @@ import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..model import Array, Body, Dof, Joint, Mechanism, Plane
+from ..report import Message
 from ..transforms import inverse, rotation_vector
 from .sides import Sides, pairs_by_name
 from .twins import SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_body, mirror_joint
@@ -187,10 +188,10 @@ def _body_differences(body: Body, twin: Body, plane: Plane, size: float) -> Iter
         if own.type != "mesh" and off > RELATIVE_TOLERANCE * max(
             map(abs, own.size.values()), default=1.0
         ):  # not meshes: their surfaces are compared
-            yield TwinDifference("body", body.id, twin.id, f"size of the {own.type}", off, "m")
+            yield TwinDifference("body", body.id, twin.id, Message("size of the {}", own.type), off, "m")
         if np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]) > RELATIVE_TOLERANCE * size:
             gap = float(np.linalg.norm(own.pose[:3, 3] - its.pose[:3, 3]))
-            yield TwinDifference("body", body.id, twin.id, f"position of the {own.type}", gap, "m")
+            yield TwinDifference("body", body.id, twin.id, Message("position of the {}", own.type), gap, "m")
 
 
 def _joint_differences(
@@ -219,7 +220,7 @@ def _dof_differences(first: str, second: str, own: Dof, its: Dof) -> Iterator[Tw
     for name, words in (("lower", "lower stop"), ("upper", "upper stop")):
         one, other = getattr(own, name), getattr(its, name)
         if (one is None) != (other is None):
-            yield TwinDifference("joint", first, second, f"{words} on one side only", 0.0)
+            yield TwinDifference("joint", first, second, Message("{} on one side only", words), 0.0)
         elif one is not None and abs(one - other) > RELATIVE_TOLERANCE * max(abs(one), abs(other), 0.1):
             yield TwinDifference("joint", first, second, words, other - one, unit)
     for name in (*UNSIGNED_FIELDS, *SIGNED_FIELDS):
@@ -303,7 +304,11 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
         hanging[first] += 1
     out = [
         TwinDifference(
-            "body", key, "", "no twin" if count == 1 else f"no twin, also for {count - 1} bodies of its limb", 0.0
+            "body",
+            key,
+            "",
+            "no twin" if count == 1 else Message("no twin, also for {} bodies of its limb", count - 1),
+            0.0,
         )
         for key, count in hanging.items()
     ]

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..kinematics import joint_frame_world
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape
+from ..report import Message
 from ..transforms import inverse
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
@@ -194,7 +195,9 @@ def mirror_joint(
     _mirror_dof_axes(joint, out, flip, swapped)
     parts = twin_dof_maps(joint, out, plane, mates, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
-        raise ValueError(f"Joint {joint.name!r} and twin {out.name!r}: different degrees of freedom")
+        raise ValueError(
+            Message("Joint {} and twin {}: different degrees of freedom", repr(joint.name), repr(out.name))
+        )
     mirror_dofs(joint, out, parts)
     return out
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from .. import naming
 from ..model import Array, Mechanism, Motion, Trajectory
 from ..motion.servo_matching import mechanism_servos
-from ..report import FormatError, Report
+from ..report import FormatError, Message, Report
 from .behaviors import (
     BODY_PITCH,
     BODY_ROLL,
@@ -579,10 +579,15 @@ def report_inputs(gait: Gait | None, controls: Mapping[str, float], report: Repo
     heard = gait.controls if gait is not None else []
     for name, value in controls.items():
         if abs(value) > 1.0:
-            report.warn("input-far", f"Input {name!r}: {value:g} is outside the range of an input (-1 to 1)")
+            report.warn(
+                "input-far",
+                Message("Input {}: {} is outside the range of an input (-1 to 1)", repr(name), f"{value:g}"),
+            )
         if name not in heard:
             read = f"it reads {', '.join(heard)}" if heard else "it reads none"
-            report.warn("input-unheard", f"Input {name!r} has no effect: the gait does not read it; {read}")
+            report.warn(
+                "input-unheard", Message("Input {} has no effect: the gait does not read it; {}", repr(name), read)
+            )
 
 
 def _has_velocities(gait: Gait) -> bool:

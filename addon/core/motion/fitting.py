@@ -11,7 +11,7 @@ import numpy as np
 
 from ..kinematics import spanning_tree
 from ..model import Mechanism, Motion, Trajectory
-from ..report import FormatError, Report
+from ..report import FormatError, Message, Report
 from ..stops import clamp_values_to_stops, stop_excess
 from .root_motion import is_root_rotation, map_root_trajectories, root_body_name, root_trajectory_names
 from .servo_matching import Servo, ServoMatch, match_servos, mechanism_servos
@@ -81,7 +81,11 @@ def _map_roots(motion: Motion, mechanism: Mechanism, fitting: FitOptions, report
     for body in dict.fromkeys(
         root_body_name(name) for name in theirs if name not in out and name not in fitting.mapping
     ):
-        report.warn("root-unmatched", f"Root motion of {body!r} has no effect: no root body has this name", where=body)
+        report.warn(
+            "root-unmatched",
+            Message("Root motion of {} has no effect: no root body has this name", repr(body)),
+            where=body,
+        )
     return out
 
 
@@ -95,16 +99,21 @@ def _report_match(match: ServoMatch, motion: Motion, mechanism: Mechanism, repor
             remedy="Choose the mechanism of this motion, or assign servos with --map FILE=SERVO.",
         )
     report.info(
-        "servos-matched", f"Servos matched by name: {len(match.pairs)} of {len(match.pairs) + len(match.unmatched)}"
+        "servos-matched",
+        Message("Servos matched by name: {} of {}", len(match.pairs), len(match.pairs) + len(match.unmatched)),
     )
     for name, servo in match.loose.items():
-        report.info("servo-loose", f"Servo {name!r} was matched with {servo!r}", where=name)
+        report.info("servo-loose", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
     idle = mechanism_servos(mechanism, active=False)
     for name, why in match.unmatched.items():
         said = "its joint is inactive in the mechanism" if name in idle else why
-        report.warn("servo-unmatched", f"Servo {name!r} has no effect: {said}", where=name)
+        report.warn("servo-unmatched", Message("Servo {} has no effect: {}", repr(name), said), where=name)
     for name in match.repeated:
-        report.warn("servo-repeated", f"Servo {name!r} occurs several times in the motion", where=name)
+        report.warn(
+            "servo-repeated",
+            Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
+            where=name,
+        )
 
 
 def _convert_units(track: Trajectory, servo: Servo | None, fitting: FitOptions) -> Trajectory:
@@ -142,8 +151,15 @@ def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, repor
     done = {"keep": "Kept", "clamp": "Clamped", "refuse": "Rejected"}[stops]
     report.warn(
         "beyond-stops",
-        f"Servo {track.name!r}: {count} of {_key_count_text(len(track.values))} outside its stops "
-        f"({_format_stops(servo)}), by up to {_format_value(float(np.abs(over).max()), servo)}. {done}",
+        Message(
+            "Servo {}: {} of {} outside its stops ({}), by up to {}. {}",
+            repr(track.name),
+            count,
+            _key_count_text(len(track.values)),
+            _format_stops(servo),
+            _format_value(float(np.abs(over).max()), servo),
+            done,
+        ),
         where=track.name,
     )
     return replace(track, values=clamp_values_to_stops(track.values, servo.stops)) if stops == "clamp" else track

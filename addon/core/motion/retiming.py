@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..model import Motion
+from ..report import Message
 from .keyframes import Keyframes, MotionSpan, blend_to_first_value, repeat_keyframes, shift_keyframes_cyclic
 
 #: Largest difference (rad or length units) between a motion's end and its beginning that count as equal.
@@ -50,7 +51,7 @@ def repeat_motion(
         ValueError: There is less than one cycle.
     """
     if rounds < 1:
-        raise ValueError(f"Repeats: {rounds} is below 1. Enter 1 or more")
+        raise ValueError(Message("Repeats: {} is below 1. Enter 1 or more", rounds))
     keys = keyframes_by_servo(motion, only)
     span = motion_span(motion, keys.values(), gap if seam == "repeat" else 0.0)
     if seam == "blend":
@@ -86,7 +87,7 @@ def scale_motion_speed(
         ValueError: The factor is not above zero.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
-        raise ValueError(f"Speed: {factor:g} is not above 0. Enter a larger factor")
+        raise ValueError(Message("Speed: {} is not above 0. Enter a larger factor", f"{factor:g}"))
     return replace_keyframes(motion, keyframes_by_servo(motion, only), lambda own: own.faster(factor, about))
 
 
@@ -97,7 +98,7 @@ def speed_factor_for(first: float, last: float, wanted: float) -> float:
         ValueError: No factor does.
     """
     if not wanted > 0.0:
-        raise ValueError(f"Duration: {wanted:g} s is not above 0. Enter a longer duration")
+        raise ValueError(Message("Duration: {} s is not above 0. Enter a longer duration", f"{wanted:g}"))
     if not last > first:
         raise ValueError("Duration: the motion has no two keyframes at different times, so it cannot be stretched")
     return (last - first) / wanted

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model import Array, Motion, MotionUnit, Trajectory
 from ..naming import unique_names
-from ..report import Report
+from ..report import Message, Report
 from .servo_matching import match_servos
 
 #: Prefix of the names of root motion's columns.
@@ -80,7 +80,9 @@ def map_root_trajectories(
         if mapping.keys().isdisjoint(theirs):
             out |= zip(theirs, names[ours], strict=True)
             if body != ours:
-                report.info("root-matched", f"Root motion of {body!r} was matched with {ours!r}", where=body)
+                report.info(
+                    "root-matched", Message("Root motion of {} was matched with {}", repr(body), repr(ours)), where=body
+                )
     return out
 
 
@@ -110,7 +112,7 @@ def detect_root_motion(trajectories: Sequence[Trajectory]) -> None:
 
 
 def _format_seconds(time: float) -> str:
-    return f"{time:.3g} s"
+    return Message("{} s", f"{time:.3g}")
 
 
 def drop_root_motion(
@@ -138,7 +140,7 @@ def drop_root_motion(
         told.append(f"{body!r} moves up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
     report.warn(
         "root-motion-left",
-        f"Root motion is not written, {format} has none: {'; '.join(told)}. Write CSV to keep it",
+        Message("Root motion is not written, {} has none: {}. Write CSV to keep it", format, "; ".join(told)),
         where=f"motion {motion.name!r}",
     )
     return replace(motion, trajectories=[each for each in motion.trajectories if not each.root])

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from .. import naming
 from ..model import DOF_SIZE, Dof, Mechanism, Motion, Trajectory
+from ..report import Message
 from ..stops import StopPair, joint_stops
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
@@ -146,7 +147,7 @@ def _unknown_reason(name: str, known: Sequence[str]) -> str:
         each for each in known if key and "/" in each and normalize_servo_name(each.rpartition("/")[0]) == key
     )
     if several:
-        return f"its joint has several coordinates, each with a servo of its own: {_quoted_list(several)}"
+        return Message("its joint has several coordinates, each with a servo of its own: {}", _quoted_list(several))
     return "no joint has this name"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...core.model import Body, Dof, Joint, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 
 
 class _LossKind(NamedTuple):
@@ -159,4 +159,4 @@ class ConversionLosses:
         for (code, message), count in self.counts.items():
             name, effect = self.first[code, message]
             more = f" and {count - 1} more" if count > 1 else ""
-            report.warn(code, f"{message} ({name}{more}). {effect}")
+            report.warn(code, Message("{} ({}{}). {}", message, name, more, effect))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_juice, read
@@ -47,7 +47,7 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if suffix == ".jm" and source.dialect != "jm":
         report.warn(
             "new-dialect",
-            f"Dialect: .{source.dialect} is rewritten as .jm. Comments and unknown elements are not written",
+            Message("Dialect: .{} is rewritten as .jm. Comments and unknown elements are not written", source.dialect),
         )
         return new_document(mechanism, report)
     try:
@@ -55,7 +55,9 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     except FormatError as error:
         report.warn(
             "document-lost",
-            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
         )
         return new_document(mechanism, report)
     return patch_document(document, mechanism, report)

@@ -9,7 +9,7 @@ from lxml import etree
 
 from ...core.gait.behaviors import GaitBehaviors
 from ...core.model import Mechanism, Source
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.xml_reader import parse
 from . import gait, to_model
 from .reader import Reader, ReferenceResolver, SourceElement, model_element, object_elements, require_unique_ids
@@ -115,6 +115,10 @@ def _report_untyped_motors(behaviours: GaitBehaviors, report: Report) -> None:
         names = "motor of the gait states" if len(found) == 1 else "motors of the gait state"
         report.warn(
             "no-motion-type",
-            f"{len(found)} {names} no MotionType, as in older files; a sine is used, "
-            "unless the import option Sine without Motion Type is off",
+            Message(
+                "{} {} no MotionType, as in older files; a sine is used, unless the import option Sine without "
+                "Motion Type is off",
+                len(found),
+                names,
+            ),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from lxml import etree
 
 from ...core.gait.behaviors import Clockwork, ClockworkMotor, Engine, GaitBehaviors, Network, NetworkEdge, NetworkNode
+from ...core.report import Message
 from .reader import Reader, ReferenceResolver, SourceElement
 from .schema import FLAG, IDENTITY, INTEGER, MOTOR_TYPE, NUMBER, REFERENCE, TEXT, Field, Table
 
@@ -233,7 +234,7 @@ def _read_node(
 ) -> SourceRecord:
     if placed.row["ID"] is None:
         placed.row["ID"] = f"node {len(before) + 1}"
-        reader.warn("no-id", f"{placed.label} has no ID, so no edge can refer to it", placed.element)
+        reader.warn("no-id", Message("{} has no ID, so no edge can refer to it", placed.label), placed.element)
     elif placed.row["ID"] in before:
         message = f"{placed.label} has the ID of another node; edges refer to the first"
         reader.warn("duplicate-id", message, placed.element)

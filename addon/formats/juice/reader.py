@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.schema import SparseRow
 from ..text.numbers import WHITESPACE, number_remedy
 from ..text.xml_reader import HasSourceLine, element_path, report_element, source_line
@@ -114,7 +114,7 @@ class Reader:
         if item.kind is FLAG:
             self.warn(
                 "not-a-flag",
-                f"{item.path} is '{shown}', not 1 or 0; {int(item.default)} is used. Write 1 or 0.",
+                Message("{} is '{}', not 1 or 0; {} is used. Write 1 or 0.", item.path, shown, int(item.default)),
                 element,
             )
             return item.default
@@ -147,7 +147,7 @@ class Reader:
         """Report the defaults that were used, once per kind of element."""
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
-            self.report.info("default-used", f"{tag} has no {path}{plural}; Juice's default is used")
+            self.report.info("default-used", Message("{} has no {}{}; Juice's default is used", tag, path, plural))
 
 
 def _find_field_element(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
@@ -255,5 +255,5 @@ def require_unique_ids(placed: list[SourceElement], kind: str, path: str) -> Non
                 path=path,
                 line=item.line,
                 where=item.where,
-                remedy=f"Give one of the two {kind} (lines {first.line} and {item.line}) another ID.",
+                remedy=Message("Give one of the two {} (lines {} and {}) another ID.", kind, first.line, item.line),
             )

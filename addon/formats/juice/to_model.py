@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
 from ...core.record_utils import IDENTITY_POSE, ZERO_VECTOR, FrozenDict
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..text.xml_reader import report_element
 from . import conventions
 from .reader import ReferenceResolver, SourceElement
@@ -50,7 +50,9 @@ def build(
     for what, named in (("bodies", result.bodies), ("joints", result.joints)):
         shared = sum(count for count in Counter(item.name for item in named).values() if count > 1)
         if shared:
-            report.info("shared-name", f"{shared} {what} share a name with another; their IDs distinguish them")
+            report.info(
+                "shared-name", Message("{} {} share a name with another; their IDs distinguish them", shared, what)
+            )
     for joint, placed in zip(result.joints, joints, strict=True):
         if joint.id in strengths:
             gain, force = strengths[joint.id]

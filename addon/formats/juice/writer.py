@@ -15,7 +15,7 @@ from lxml import etree
 
 from ...core.gait.behaviors import Clockwork, GaitBehaviors, Network
 from ...core.model import Array, Body, Joint, Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_text
 from .document import Document
@@ -222,7 +222,7 @@ class _Patch:
         for tag, nodes in self.added.items():
             self._add(edits, tag, nodes)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"Document: objects {said}. All else is written as it was read")
+        self.report.info("document-patched", Message("Document: objects {}. All else is written as it was read", said))
         return edits.result()
 
     def _settings(self) -> None:
@@ -514,7 +514,8 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
         rigid = choose_cfm(mechanism, usual["ERP"], usual["CFM"])
         if mechanism.world.cfm is None and rigid != usual["CFM"]:
             report.info(
-                "approximated-softness", f"Joint softness: rigid joints are written as springs with a CFM of {rigid:g}"
+                "approximated-softness",
+                Message("Joint softness: rigid joints are written as springs with a CFM of {}", f"{rigid:g}"),
             )
         usual["CFM"] = rigid
     settings = settings_row(mechanism.world, behaviours.engine, usual)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ...core.model import Array, Body, Mechanism, Shape
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..document.conversion_losses import ConversionLosses
 from ..skel.to_model_shapes import DERIVED_MOMENT, complete_moments
 from ..text.file_io import check_size, read_bytes
@@ -93,7 +93,7 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
             faults = PolygonFaults()
             points = obj_points(data, faults) if kind == ".obj" else ply_points(data, read_ply_header(data, path))
             if report is not None and faults.told:
-                report.warn("repaired-mesh", f"{path.name}: {faults.told}")
+                report.warn("repaired-mesh", Message("{}: {}", path.name, faults.told))
         except MeshError as trouble:
             raise MeshError(trouble.message, path=str(path), remedy=trouble.remedy) from None
         if not np.isfinite(points).all():
@@ -154,7 +154,7 @@ def complete_masses(
     told = [entry.message for entry in report.entries] if boxes.troubles else []
     for trouble in boxes.troubles if tell_missing else ():
         if not any(str(trouble) in message for message in told):
-            report.warn("moment-without-mesh", f"moments of inertia: computed without a mesh; {trouble}")
+            report.warn("moment-without-mesh", Message("moments of inertia: computed without a mesh; {}", trouble))
     return done
 
 
@@ -184,7 +184,7 @@ def replace_meshes_with_boxes(
         bodies.append(replace(body, shapes=shapes))
     losses.tell(report)
     for trouble in boxes.troubles:
-        report.warn("box-without-mesh", f"size of a mesh is unknown: {trouble}")
+        report.warn("box-without-mesh", Message("size of a mesh is unknown: {}", trouble))
     return replace(mechanism, bodies=bodies)
 
 

@@ -24,7 +24,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.report import Report
+from ...core.report import Message, Report
 from ..text.file_io import decode, read_bytes
 from .locate import MeshError, convert_to_mesh_error, require_library
 
@@ -401,7 +401,7 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
         if not np.isfinite(surface.points).all():
             raise MeshError("the Collada file has coordinates that are not finite", path=str(path))
     for remark, count in remarks.items() if report is not None else ():
-        report.warn("repaired-mesh", f"{path.name}: {remark}{f' ({count} times)' if count > 1 else ''}")
+        report.warn("repaired-mesh", Message("{}: {}{}", path.name, remark, f" ({count} times)" if count > 1 else ""))
     return surfaces
 
 

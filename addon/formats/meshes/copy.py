@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from ...core.model import Mechanism, Shape
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.file_io import make_folder, read_bytes, write_atomically
 from .bounds import mesh_kind
 from .locate import MeshError, find_mesh
@@ -125,10 +125,10 @@ class _Copier:
         """Report the files copied and the meshes renamed."""
         if self._written:
             self.report.info(
-                "meshes-copied", f"Mesh files copied, with their materials and textures: {len(self._written)}"
+                "meshes-copied", Message("Mesh files copied, with their materials and textures: {}", len(self._written))
             )
         for old, new in self._renamed.items():
-            self.report.info("mesh-renamed", f"Mesh {old}: renamed {new} in the written file", where=new)
+            self.report.info("mesh-renamed", Message("Mesh {}: renamed {} in the written file", old, new), where=new)
 
     def _copied(self, name: str, listed: list[str], include: Sequence[str]) -> tuple[str, list[str]] | None:
         """Copy a mesh and the materials listed with it; returns their names in the written file.
@@ -141,7 +141,7 @@ class _Copier:
             mesh = self._file(found)
         except FormatError as trouble:
             code = trouble.code if isinstance(trouble, MeshError) else "unreadable"
-            self.report.warn(f"mesh-{code}", f"Mesh not copied: {trouble}", where=name)
+            self.report.warn(f"mesh-{code}", Message("Mesh not copied: {}", trouble), where=name)
             return None
         others: dict[str, _File] = {}
         for each in filter(_is_material, listed):

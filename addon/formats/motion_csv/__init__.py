@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from ...core.model import Motion, Source
 from ...core.motion.root_motion import detect_root_motion
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import attach_document, attached_document
 from ..text import csv_table as tables
 from ..text.detection import OpenedFile
@@ -50,7 +50,9 @@ def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     attach_document(source, document)
     for trajectory in trajectories:
         if not len(trajectory.times):
-            opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no keyframes", document.header.number)
+            opened.report.warn(
+                "empty-servo", Message("servo {} has no keyframes", repr(trajectory.name)), document.header.number
+            )
     name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
     return [Motion(name, trajectories, source=source, index=0)], opened.report
 
@@ -69,7 +71,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
         document: Document = attached_document(source) or parse(source.text, source.path, Report())
         document_trajectories(document)
     except FormatError as error:
-        report.warn("document-lost", f"Document: no longer readable ({error}). A new one is written")
+        report.warn("document-lost", Message("Document: no longer readable ({}). A new one is written", error))
         return new_document(motion, report)
     return patch_document(document, motion, report)
 

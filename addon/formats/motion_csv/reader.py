@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text import csv_table
 from ..text.csv_table import UNITS, Cell, TableLine, TableLines, Unit
 from ..text.numbers import DECIMAL, WHITESPACE, parse_numbers
@@ -102,7 +102,9 @@ def parse(text: str, path: str, report: Report) -> Document:
             )  # fmt: skip
     names = Counter(column.name for column in columns)
     for name in sorted(name for name, count in names.items() if count > 1):
-        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
+        report.warn(
+            "repeated-servo", Message("servo {} has more than one column; all are kept", repr(name)), header.number
+        )
     if not lines:
         raise FormatError("the table has no rows", path=path, line=header.number, remedy="Add a row for each keyframe.")
     times, table, comma = _numbers(lines, width, [time, *columns], path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text import numbers
 from ..text.csv_table import LINE_END, UNITS, Cell, TableLine, Unit, quote_cell
 from ..text.numbers import TextChange, apply_changes, format_shortest
@@ -339,7 +339,7 @@ def check_servos(motion: Motion, report: Report) -> None:
         _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
     steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
     if steps:
-        report.info("held-keys", f"Held values: {steps} are written twice, as steps", where=where)
+        report.info("held-keys", Message("Held values: {} are written twice, as steps", steps), where=where)
 
 
 def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:

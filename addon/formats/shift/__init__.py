@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .reader import Document, is_shift
@@ -47,7 +47,9 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     except FormatError as error:
         report.warn(
             "document-lost",
-            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
         )
         return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)
     return patch_document(document, mechanism, report)

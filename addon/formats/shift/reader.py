@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.model import Array, Body, Mechanism
 from ...core.naming import UniqueNamer
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.schema import SparseRow
 from ..text.json_reader import JsonNode
 from . import conventions
@@ -289,7 +289,9 @@ class EndResolver:
             message = (
                 f"{placed.label} refers to the frame '{end.frame}', which '{SEPARATOR.join(end.path)}' does not have"
             )
-            self.reader.warn("missing-frame", f"{message}; the body's origin is used", end.frame_node or end.whole)
+            self.reader.warn(
+                "missing-frame", Message("{}; the body's origin is used", message), end.frame_node or end.whole
+            )
             return body, np.eye(4)
         return body, pose
 
@@ -315,7 +317,7 @@ def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, labe
     if turn is None or node is None:
         return
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
-        reader.warn("mirrored-rotation", f"R of {label} is a reflection; the nearest rotation is used", node)
+        reader.warn("mirrored-rotation", Message("R of {} is a reflection; the nearest rotation is used", label), node)
     elif (loose := conventions.rotation_error(turn)) > conventions.ROTATION_TOLERANCE:
         message = f"R of {label} is not a rotation (error {loose:.2g}); the nearest one is used"
         reader.warn("repaired-rotation", message, node)
@@ -420,7 +422,7 @@ def _collect_assembly(node: JsonNode, outer: str, reader: Reader, found: Element
     placed = reader.place(node, ASSEMBLY, outer, more=(*_LISTS, *PRESERVED_KEYS["assembly"]))
     name = placed.name or f"assembly {len(found.assemblies) + 1}"
     if not placed.name:
-        reader.warn("repaired-name", f"the assembly has no name; '{name}' is used", node)
+        reader.warn("repaired-name", Message("the assembly has no name; '{}' is used", name), node)
         placed.row["name"] = name
     path = found.paths(f"{outer}{SEPARATOR}{name}" if outer else name)
     found.assemblies[path] = placed

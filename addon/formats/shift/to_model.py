@@ -16,7 +16,7 @@ from ...core.kinematics import spanning_tree
 from ...core.loops.closure import loop_openings
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source, World
 from ...core.record_utils import IDENTITY_POSE, ZERO_TENSOR, ZERO_VECTOR
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...core.transforms import affine_inverse, inverse
 from ..meshes.locate import is_network
 from ..text.json_reader import JsonNode, parse
@@ -196,7 +196,9 @@ class _Builder:
                 )
                 continue
             if (body, name) in self.resolver.poses:
-                self.reader.warn("repeated-name", f"{placed.label} occurs twice; the first is used", placed.node)
+                self.reader.warn(
+                    "repeated-name", Message("{} occurs twice; the first is used", placed.label), placed.node
+                )
                 continue
             turn = placed.row["R"] if "R" in placed.places else None
             report_rotation_error(self.reader, turn, placed.at("R"), placed.label)
@@ -261,11 +263,13 @@ class _Builder:
         if not placed.name:
             placed.row["name"] = otherwise
             self.reader.warn(
-                "repaired-name", f"the {placed.table.what} has no name; '{otherwise}' is used", placed.node
+                "repaired-name", Message("the {} has no name; '{}' is used", placed.table.what, otherwise), placed.node
             )
         elif SEPARATOR in placed.name:
             self.reader.warn(
-                "reserved-name", f"{placed.label} has a ':' in its name, so no path can refer to it", placed.node
+                "reserved-name",
+                Message("{} has a ':' in its name, so no path can refer to it", placed.label),
+                placed.node,
             )
         return placed.name
 
@@ -296,7 +300,9 @@ def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> 
         light.type = row["type"]
     else:
         reader.warn(
-            "unknown-light", f"{placed.label} has the unknown type '{row['type']}'; a point light is used", placed.node
+            "unknown-light",
+            Message("{} has the unknown type '{}'; a point light is used", placed.label, row["type"]),
+            placed.node,
         )
     light.ambient, light.diffuse, light.specular = (tuple(map(float, row[key])) for key in ("Ka", "Kd", "Ks"))  # type: ignore[assignment]
     light.extra = {"type": row["type"], "frame": ORIGIN}
@@ -306,7 +312,7 @@ def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> 
         end = resolver.place(placed.ends[0], "", placed)
         light.extra["frame"] = placed.ends[0].frame
         if end is None:
-            reader.warn("missing-body", f"{placed.label} is on a missing body", parent)
+            reader.warn("missing-body", Message("{} is on a missing body", placed.label), parent)
         else:
             light.body, light.pose = end
     return light
@@ -335,7 +341,7 @@ def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collect
     if placed.ends:
         ends = [resolver.place(end, placed.assembly, placed) for end in placed.ends]
         if None in ends:
-            reader.warn("missing-body", f"{placed.label} acts on a missing body", placed.node)
+            reader.warn("missing-body", Message("{} acts on a missing body", placed.label), placed.node)
         else:
             (one, at_one), (other, at_other) = ends  # type: ignore[assignment]
             made.bodies, made.frames = (one, other), (at_one, at_other)
@@ -347,7 +353,7 @@ def _find_joint(name: str, placed: SourceElement, joints: Collection[str], reade
     wanted = name if SEPARATOR in name or not placed.assembly else f"{placed.assembly}{SEPARATOR}{name}"
     if wanted in joints:
         return wanted
-    reader.warn("missing-joint", f"{placed.label} acts on the missing joint '{name}'", placed.node)
+    reader.warn("missing-joint", Message("{} acts on the missing joint '{}'", placed.label, name), placed.node)
     return None
 
 
@@ -467,7 +473,9 @@ class JointBuilder:
         if problem:
             joint.active = False
             joint.extra["broken"] = True
-            self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept inactive", placed.node)
+            self.reader.warn(
+                "inactive-joint", Message("{} {}; it is kept inactive", placed.label, problem), placed.node
+            )
         return joint
 
     def _problem(self, placed: SourceElement, kind: str | None, ends: list[Any]) -> str:

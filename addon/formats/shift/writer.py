@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.detection import get_prepared
 from ..text.json_editor import JsonEdits, format_json, is_same_json
 from ..text.json_reader import JsonNode
@@ -53,7 +53,9 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     lowered = lowering.lowered()
     lowering.losses.tell(report)
     if lowered.tree.top:
-        report.info("invented-assembly", f"Parts without an assembly: written in an assembly '{lowered.tree.top}'")
+        report.info(
+            "invented-assembly", Message("Parts without an assembly: written in an assembly '{}'", lowered.tree.top)
+        )
     include = "include_directories" if dialect == ENDS else "include_dir"
     settings: dict[str, Any] = {
         "version": _VERSIONS[dialect],
@@ -214,7 +216,7 @@ class _Patch:
             return self.document.text
         self.lowering.losses.tell(self.report)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"Document: elements {said}. All else is written as it was read")
+        self.report.info("document-patched", Message("Document: elements {}. All else is written as it was read", said))
         return self.edits.result()
 
     def _assemblies(self) -> None:

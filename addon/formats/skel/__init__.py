@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_skel, read
@@ -47,11 +47,16 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     except FormatError as error:
         report.warn(
             "document-lost",
-            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
         )
     except PatchError as error:
         report.warn(
             "document-lost",
-            f"Document: cannot hold the edits ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: cannot hold the edits ({}). A new one is written, without comments and unknown elements",
+                error,
+            ),
         )
     return new_document(mechanism, report)

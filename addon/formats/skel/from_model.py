@@ -13,7 +13,7 @@ import numpy as np
 from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
 from ...core.record_utils import records_equal
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.spatial import SinglePoseKinematics
 from ..document.conversion_losses import ORGANIZATION_ONLY, SIMULATION_DIFFERS, ConversionLosses
 from .from_model_rows import (
@@ -132,7 +132,7 @@ class _Planner:
         loose = next((body.id for body in self.bodies if not body.assembly), None)
         if self.mechanism.source.format != "skel" and loose is not None:
             name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of a connected assembly
-            self.report.info("invented-assembly", f"Parts without an assembly: written as '{name}'")
+            self.report.info("invented-assembly", Message("Parts without an assembly: written as '{}'", name))
         return plan
 
     def _own_name(self, record: Body | Joint) -> str | None:

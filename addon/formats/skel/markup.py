@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import affine_inverse
 from ..text.xml_reader import escape_attribute, escape_text
 from .from_model import PlannedBody, PlannedJoint, SkelPlan
@@ -189,7 +189,7 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
     meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     if meshes:
         told = f"Mesh files: names are unchanged ('{meshes[0]}', 1 of {len(meshes)})"
-        report.info("mesh-names", f"{told}. DART searches from the file's folder and stops if one is missing")
+        report.info("mesh-names", Message("{}. DART searches from the file's folder and stops if one is missing", told))
     world = element_node("world", WORLD, {"@name": dart_name(mechanism.name, "world"), **plan.world})
     world.attributes.setdefault("name", "world")
     world.children += [skeleton_node(plan, key) for key in plan.skeletons]

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lxml import etree
 
-from ...core.report import FormatError, Report, Severity
+from ...core.report import FormatError, Message, Report, Severity
 from ..document.schema import SparseRow
 from ..text.numbers import DECIMAL, NUMBER_PATTERN, WHITESPACE
 from ..text.xml_reader import HasSourceLine, element_path, report_element, source_line
@@ -202,8 +202,11 @@ class Reader:
                 path=self.path,
                 line=source_line(element),
                 where=element_path(element),
-                remedy=f"Write {kind.count if kind.count > 1 else 'a'} decimal number{'s' if kind.count > 1 else ''}, "
-                "such as 0.25, separated by spaces.",
+                remedy=Message(
+                    "Write {} decimal number{}, such as 0.25, separated by spaces.",
+                    kind.count if kind.count > 1 else "a",
+                    "s" if kind.count > 1 else "",
+                ),
             )
         if match.end() < len(word):
             self.note("warning", "repaired-numbers", f"'{_shorten(word)}' in {path} is read as {match[0]}", element)

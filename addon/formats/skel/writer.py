@@ -12,7 +12,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..text.detection import get_prepared
 from ..text.xml_editor import XmlEdits, start_edits
@@ -110,7 +110,7 @@ class _Patch:
         if self.scattered:
             raise PatchError("a joint connects bodies of two of its skeletons")
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        self.report.info("document-patched", f"Document: objects {said}. All else is written as it was read")
+        self.report.info("document-patched", Message("Document: objects {}. All else is written as it was read", said))
         return self.changes.made(start_edits(self.document))
 
     def _standing(self, mechanism: Mechanism) -> ExistingElements:

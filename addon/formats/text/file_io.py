@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 
 #: Bytes. No real model file is larger; one that is would only exhaust the memory.
 MAX_FILE_SIZE = 256 * 2**20
@@ -134,7 +134,9 @@ def _decode_with_bom(data: bytes, encoding: str, report: Report) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].decode(encoding, "replace").count("\n") + 1
         report.warn(
-            "decoded-damaged", f"some characters are not {encoding.upper()}; they are replaced by question marks", line
+            "decoded-damaged",
+            Message("some characters are not {}; they are replaced by question marks", encoding.upper()),
+            line,
         )
         return data.decode(encoding, "replace")
 

@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from ...core.report import FormatError, Report, Severity
+from ...core.report import FormatError, Message, Report, Severity
 from . import file_io
 
 #: Elements that hold only text, so that a ``<`` inside can only be a character: the names of Juice.
@@ -121,7 +121,7 @@ def _report_lines(text: str, places: list[int], what: str, report: Report) -> No
     if places:
         times = f", {len(places)} times" if len(places) > 1 else ""
         line = text.count("\n", 0, places[0]) + 1
-        report.warn("repaired-text", f"an unescaped {what} was read as the character {what}{times}", line)
+        report.warn("repaired-text", Message("an unescaped {} was read as the character {}{}", what, what, times), line)
 
 
 #: Nesting limit: a deeper file is a mistake or an attack. libxml2 has the same limit by default.

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 
 from ...core.model import Motion, Source
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import attach_document, attached_document
 from ..text.detection import OpenedFile
 from ..text.file_io import BOM_BY_ENCODING
@@ -66,7 +66,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
     try:
         document = attached_document(source) or parse(source.text, source.path, Report())
     except FormatError as error:
-        report.warn("document-lost", f"Document: no longer readable ({error}). A new one is written")
+        report.warn("document-lost", Message("Document: no longer readable ({}). A new one is written", error))
         return new_document(motion, report)
     return patch_document(document, motion, report)
 
@@ -88,7 +88,9 @@ def _report_uncommanded(document: Document, motion: Motion, report: Report) -> N
     first = document.rows[0].milliseconds / 1000.0
     for trajectory in motion.trajectories:
         if not len(trajectory.times):
-            report.warn("empty-servo", f"servo {trajectory.name!r} has no values: all are *", 1)
+            report.warn("empty-servo", Message("servo {} has no values: all are *", repr(trajectory.name)), 1)
         elif trajectory.times[0] > first:
             at = float(trajectory.times[0])
-            report.info("not-commanded", f"servo {trajectory.name!r} has no value before {at:g} s", 1)
+            report.info(
+                "not-commanded", Message("servo {} has no value before {} s", repr(trajectory.name), f"{at:g}"), 1
+            )

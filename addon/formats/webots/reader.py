@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 
 from ...core.model import Array, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.detection import WEBOTS_MOTION
 from ..text.numbers import NUMBER_PATTERN, parse_numbers
 
@@ -145,7 +145,7 @@ def parse(text: str, path: str, report: Report) -> Document:
         raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
     counts = Counter(name.text for name in names)
     for name in sorted(name for name, count in counts.items() if count > 1):
-        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", at)
+        report.warn("repeated-servo", Message("servo {} has more than one column; all are kept", repr(name)), at)
     return Document(text, names, rows, table, "\r\n" if text[: begin[1]].endswith("\r\n") else "\n")
 
 
@@ -324,9 +324,11 @@ def _parse_value(text: str, servo: str, line: int, path: str, report: Report) ->
             f"{text!r} is not a number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
         )
     if match.end() != len(text):
-        report.warn("half-a-number", f"only {match['number']} of {text!r} was read, as in Webots", line, servo)
+        report.warn(
+            "half-a-number", Message("only {} of {} was read, as in Webots", match["number"], repr(text)), line, servo
+        )
     if value == UNDEFINED:
-        report.warn("undefined", f"{text} was read as *, as in Webots", line, servo)
+        report.warn("undefined", Message("{} was read as *, as in Webots", text), line, servo)
         return math.nan
     return value
 
@@ -343,6 +345,6 @@ def _report_ignored_rest(text: str, end: int, line: int, report: Report) -> None
     if rest:
         report.warn(
             "after-the-end",
-            f"the motion ends at this empty line, as in Webots; {rest} lines after it are ignored",
+            Message("the motion ends at this empty line, as in Webots; {} lines after it are ignored", rest),
             line,
         )

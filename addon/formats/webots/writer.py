@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text import numbers
 from ..text.numbers import apply_changes, format_shortest
 from ..xmdi.reader import INTERPOLATION
@@ -237,7 +237,11 @@ def report_attributes(motion: Motion, what: str, report: Report) -> None:
     """Report the attributes that a format without attributes leaves out; interpolation is kept in the keyframes."""
     names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
     if names:
-        report.info("attributes", f"Attributes: not written, {what} has none: {names}", where=f"motion {motion.name!r}")
+        report.info(
+            "attributes",
+            Message("Attributes: not written, {} has none: {}", what, names),
+            where=f"motion {motion.name!r}",
+        )
 
 
 def single_motion(motions: Sequence[Motion], what: str) -> Motion:
@@ -290,7 +294,9 @@ def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
         count = int((off > FRAME_TIME_TOLERANCE).sum())
         report.warn(
             "rounded-times",
-            f"Times of keyframes: {count} rounded to whole milliseconds, by up to {worst * 1000:.3g} ms",
+            Message(
+                "Times of keyframes: {} rounded to whole milliseconds, by up to {} ms", count, f"{worst * 1000:.3g}"
+            ),
             where=where,
         )
     return tracks
@@ -311,9 +317,10 @@ def _check(trajectory: Trajectory, where: str) -> None:
         )  # fmt: skip
     if len(times) and (times.min() < -FRAME_TIME_TOLERANCE or float(times.max()) * 1000 > MAX_TIME_MS):
         raise FormatError(
-            f"servo {name!r} has a keyframe at {times.min() if times.min() < 0 else times.max():g} s", where=where,
-            remedy=f"Move it: times of a .motion file are from 0 to {MAX_TIME_MS // 1000} s.",
-        )  # fmt: skip
+            f"servo {name!r} has a keyframe at {times.min() if times.min() < 0 else times.max():g} s",
+            where=where,
+            remedy=Message("Move it: times of a .motion file are from 0 to {} s.", MAX_TIME_MS // 1000),
+        )
     if (values == UNDEFINED).any():
         raise FormatError(
             f"servo {name!r} has the value {UNDEFINED}, which means no value in Webots", where=where,

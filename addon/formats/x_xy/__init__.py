@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .from_model_parts import report_world_name
@@ -48,7 +48,9 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     except FormatError as error:
         report.warn(
             "document-lost",
-            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
         )
         return new_document(mechanism, report)
     return patch_document(document, mechanism, report)

@@ -15,7 +15,7 @@ import numpy as np
 from ...core.kinematics import Link, Tree, spanning_tree
 from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
 from ...core.record_utils import records_equal
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import bitwise_equal, inverse
 from . import comments, values
 from .comments import ExtensionData
@@ -266,7 +266,7 @@ class _RowWriter:
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
             missing = f"{comments.field_label(item)} of a {what} ('{first[what, item]}'{more})"
-            self.remarks.warn("kept-as-comment", f"Not in x_xy, kept as a comment: {missing}")
+            self.remarks.warn("kept-as-comment", Message("Not in x_xy, kept as a comment: {}", missing))
 
     def _own_rows(self) -> list[LinkRow]:
         """Return the rows of the bodies themselves, without those between the steps of their joints."""

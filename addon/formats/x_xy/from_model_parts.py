@@ -16,7 +16,7 @@ import numpy as np
 from ...core.kinematics import Link, spanning_tree
 from ...core.mass_properties import body_inertia, shape_volume
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, identity
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import inverse, rotation_with_z
 from . import values as geometry
 from .comments import ExtensionData, changed_fields, non_default_fields
@@ -87,7 +87,8 @@ def _geom_row(shape: Shape, name: str, remarks: ReportCollector) -> GeomRow | No
     if kind.name == "xyz":
         if not geometry.is_close(shape.pose, np.eye(4)):
             remarks.warn(
-                "moved-axes", f"Axes: drawn at the origin of their body instead of their own position ('{name}')"
+                "moved-axes",
+                Message("Axes: drawn at the origin of their body instead of their own position ('{}')", name),
             )
         return GeomRow("xyz", dim)
     edge = shape.extra.get("edge_color", "")
@@ -99,10 +100,10 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
     if shape.type in GEOM_OF_SHAPE:
         return shape if shape.type != "axes" else replace(shape, size={"length": shape.size.get("length", 1.0)})
     if shape.type == "cone":
-        remarks.warn("approximated-shape", f"Cone: written as a cylinder ('{name}')")
+        remarks.warn("approximated-shape", Message("Cone: written as a cylinder ('{}')", name))
         return replace(shape, type="cylinder")
     if shape.type == "hemisphere":
-        remarks.warn("approximated-shape", f"Hemisphere: written as a sphere ('{name}')")
+        remarks.warn("approximated-shape", Message("Hemisphere: written as a sphere ('{}')", name))
         return replace(shape, type="sphere")
     if shape.type == "ellipsoid":
         x, y, z = (shape.size[axis] for axis in "xyz")
@@ -110,19 +111,23 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
             return replace(shape, type="sphere", size={"radius": x / 2.0})
     if shape.type == "pyramid":
         size = {"x": shape.size["x"], "y": shape.size["y"], "z": shape.size["length"]}
-        remarks.warn("approximated-shape", f"Pyramid: written as its bounding box ('{name}')")
+        remarks.warn("approximated-shape", Message("Pyramid: written as its bounding box ('{}')", name))
         return replace(shape, type="box", size=size)
     if shape.type == "ellipsoid":
-        remarks.warn("approximated-shape", f"Ellipsoid: written as its bounding box ('{name}')")
+        remarks.warn("approximated-shape", Message("Ellipsoid: written as its bounding box ('{}')", name))
         return replace(shape, type="box")
     if shape.type == "multi_sphere" and shape.spheres:
         balls = np.array(shape.spheres)
         low, high = (balls[:, 1:] - balls[:, :1]).min(axis=0), (balls[:, 1:] + balls[:, :1]).max(axis=0)
-        remarks.warn("approximated-shape", f"Shape of several spheres: written as its bounding box ('{name}')")
+        remarks.warn(
+            "approximated-shape", Message("Shape of several spheres: written as its bounding box ('{}')", name)
+        )
         middle = shape.pose @ geometry.pose_from_rotation((low + high) / 2.0, np.eye(3))
         return replace(shape, type="box", size=dict(zip("xyz", (high - low).tolist(), strict=True)), pose=middle)
     if shape.type != "none":
-        remarks.warn("undrawn-shape", f"Shape of type {shape.type}: not in x_xy, kept as a comment ('{name}')")
+        remarks.warn(
+            "undrawn-shape", Message("Shape of type {}: not in x_xy, kept as a comment ('{}')", shape.type, name)
+        )
     return None
 
 
@@ -252,7 +257,7 @@ def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remark
             )
             remarks.warn("cut-loop", message)
         else:
-            remarks.warn("left-joint", f"Joint '{joint.name}': has no effect, kept as a comment")
+            remarks.warn("left-joint", Message("Joint '{}': has no effect, kept as a comment", joint.name))
 
 
 def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None:
@@ -285,7 +290,9 @@ def report_world_name(mechanism: Mechanism, report: Report) -> None:
     if scenery is not None and scenery.name != WORLD_BODY:
         report.warn(
             "world-name",
-            f"World body {scenery.name!r}: its name is not written and becomes {WORLD_BODY!r} on import",
+            Message(
+                "World body {}: its name is not written and becomes {} on import", repr(scenery.name), repr(WORLD_BODY)
+            ),
             where=scenery.id,
         )
 

@@ -13,7 +13,7 @@ from lxml import etree
 
 from ...core.model import Mechanism, Source
 from ...core.record_utils import IDENTITY_POSE, FrozenDict
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..text.numbers import WHITESPACE
 from ..text.xml_reader import ElementSpans, element_path, parse, source_line
 from . import comments
@@ -143,7 +143,9 @@ class _DocumentWalker:
         """Return the one element of a kind; of several the first."""
         found = list(parent.iterchildren(tag))
         if len(found) > 1:
-            self.remarks.warn("repeated-element", f"{tag} occurs {len(found)} times; the first is used", found[1])
+            self.remarks.warn(
+                "repeated-element", Message("{} occurs {} times; the first is used", tag, len(found)), found[1]
+            )
         return found[0] if found else None
 
     def _options(self, model: ModelRow) -> None:
@@ -170,9 +172,11 @@ class _DocumentWalker:
                 continue
             tag, parent = str(element.tag), str(element.getparent().tag)
             if tag not in ATTRIBUTES:
-                self.remarks.warn("unknown-element", f"<{tag}> is unknown in ring; it is kept", element)
+                self.remarks.warn("unknown-element", Message("<{}> is unknown in ring; it is kept", tag), element)
             elif parent not in PARENTS.get(tag, ()) and parent in ATTRIBUTES:
-                self.remarks.warn("misplaced-element", f"<{tag}> is misplaced inside <{parent}>; it is kept", element)
+                self.remarks.warn(
+                    "misplaced-element", Message("<{}> is misplaced inside <{}>; it is kept", tag, parent), element
+                )
 
     def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:
         """Return the pose of a body or geom in its parent, and the squared length of its quaternion."""
@@ -221,7 +225,7 @@ class _DocumentWalker:
         for name in names:
             row.numbers[name] = self.reader.vector(element, name, found, _ORIGIN)
         if len(names) == 1:
-            self.remarks.warn("half-range", f"a body has only {names[0]}; ring needs both or none", element)
+            self.remarks.warn("half-range", Message("a body has only {}; ring needs both or none", names[0]), element)
         elif names and row.numbers["pos_min"] == row.numbers["pos_max"]:
             self.remarks.warn("empty-range", "pos_min and pos_max are equal, which ring rejects", element)
 
@@ -257,7 +261,7 @@ class _DocumentWalker:
                 path=self.reader.path,
                 line=source_line(element),
                 where=element_path(element),
-                remedy=f'Write type="..." with one of: {", ".join(GEOMS)}.',
+                remedy=Message('Write type="..." with one of: {}.', ", ".join(GEOMS)),
             )
         if "dim" not in found and not kind.default:
             raise FormatError(
@@ -265,7 +269,7 @@ class _DocumentWalker:
                 path=self.reader.path,
                 line=source_line(element),
                 where=element_path(element),
-                remedy=f'Write dim="{" ".join(kind.sizes)}" with its {" and ".join(kind.sizes)}.',
+                remedy=Message('Write dim="{}" with its {}.', " ".join(kind.sizes), " and ".join(kind.sizes)),
             )
         sizes = self.reader.numbers(element, "dim", found["dim"]) if "dim" in found else kind.default
         dim = self.reader.vector(element, "dim", found, (*sizes, *sizes[-1:] * 3, 1e-3, 1e-3, 1e-3)[: len(kind.sizes)])
@@ -276,7 +280,7 @@ class _DocumentWalker:
         if name == "xyz":
             return GeomRow(name, dim)  # the program ignores its other attributes
         if "mass" not in found:
-            self.remarks.warn("no-mass", f"a {name} has no mass, which ring rejects; 0 is used", element)
+            self.remarks.warn("no-mass", Message("a {} has no mass, which ring rejects; 0 is used", name), element)
         (mass,) = self.reader.vector(element, "mass", found, (0.0,))
         pose, _ = self._pose(element, found)
         return GeomRow(name, dim, mass, pose, self._color(element, found.get("color")), found.get("edge_color", ""))

@@ -17,6 +17,7 @@ import numpy as np
 from ...core.kinematics import CLOSES_LOOP
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from ...core.record_utils import IDENTITY_POSE, freeze_array
+from ...core.report import Message
 from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import comments
 from . import values as geometry
@@ -113,7 +114,9 @@ class _Builder:
             if "frame" in row.note or self._made(chain) is None:
                 self.remarks.warn(
                     "edited-step",
-                    f"intermediate bodies of the joint of '{row.name}' were edited; they are imported as bodies",
+                    Message(
+                        "intermediate bodies of the joint of '{}' were edited; they are imported as bodies", row.name
+                    ),
                 )
                 marked -= set(chain)
         return marked
@@ -124,7 +127,8 @@ class _Builder:
         made = merge_steps(self.model.links, chain, self.stretch)
         if made is None and JOINT_FRAME in last.note:
             self.remarks.warn(
-                "bad-note", f"extension data of the joint of '{last.name}' no longer match it; they are ignored"
+                "bad-note",
+                Message("extension data of the joint of '{}' no longer match it; they are ignored", last.name),
             )
             del last.note[JOINT_FRAME]
             made = merge_steps(self.model.links, chain, self.stretch)
@@ -158,7 +162,7 @@ class _Builder:
         name = restore_name(row.name)
         own = self.ids(row.note.get("id") or name or f"body {number + 1}")
         if name and own != name and "id" not in row.note:
-            self.remarks.warn("repeated-name", f"a second body is named '{name}', which ring rejects")
+            self.remarks.warn("repeated-name", Message("a second body is named '{}', which ring rejects", name))
         parent = self._carrier(chain[0])
         for step, link in enumerate(chain[:-1]):
             self.keys[link] = ("body", own, step)
@@ -216,12 +220,13 @@ class _Builder:
                 joints.clear()
         except _MALFORMED_ERRORS:
             self.remarks.warn(
-                "bad-note", f"extension data of '{row.name}' no longer match it; what does not match is ignored"
+                "bad-note",
+                Message("extension data of '{}' no longer match it; what does not match is ignored", row.name),
             )
 
     def _markers(self, row: LinkRow, body: Body) -> None:
         if len(row.omcs) > 1:
-            self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; ring uses one")
+            self.remarks.warn("markers", Message("'{}' has {} markers; ring uses one", row.name, len(row.omcs)))
         for marker in row.omcs:
             pose = geometry.pose_from_rotation(marker.pos, np.eye(3))
             frame = Frame(restore_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
@@ -234,7 +239,8 @@ class _Builder:
             comments.apply_fields(row.note["frame"], frame)
         except _MALFORMED_ERRORS:
             self.remarks.warn(
-                "bad-note", f"extension data of '{row.name}' no longer match it; what does not match is ignored"
+                "bad-note",
+                Message("extension data of '{}' no longer match it; what does not match is ignored", row.name),
             )
         own = self.frame_ids(frame.name)
         self.keys[number] = ("frame", own, 0)
@@ -248,7 +254,9 @@ class _Builder:
                 message = f"joint type '{row.joint}' is unknown in ring; it is imported as frozen, and kept in the file"
                 self.remarks.warn("unknown-joint", message)
             elif kind.refused:
-                self.remarks.warn("refused-joint", f"ring rejects joint type '{row.joint}' in a file; it is imported")
+                self.remarks.warn(
+                    "refused-joint", Message("ring rejects joint type '{}' in a file; it is imported", row.joint)
+                )
             elif kind.chosen and not row.note.get("dofs"):
                 chosen.setdefault(kind.name, []).append(row.name)
         for name, links in chosen.items():
@@ -284,7 +292,8 @@ class _Builder:
         gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
         for joint in gone:
             self.remarks.warn(
-                "dangling-joint", f"joint '{joint.name}' in a comment: a body is missing; the joint is ignored"
+                "dangling-joint",
+                Message("joint '{}' in a comment: a body is missing; the joint is ignored", joint.name),
             )
         out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
 

@@ -19,7 +19,7 @@ from lxml import etree
 from ...core.model import Array, identity
 from ...core.naming import UniqueNamer
 from ...core.record_utils import ZERO_TENSOR, ZERO_VECTOR
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ...core.transforms import bitwise_equal
 from ..text.xml_reader import element_attributes, element_path, source_line
 from .comments import ExtensionData
@@ -367,16 +367,20 @@ class Reader:
         for name, text in given.items():
             right = old.get(name, name)
             if right not in known and tag != "defaults":
-                self.remarks.warn("unknown-attribute", f"{tag} has no attribute {name}; ring rejects it", element)
+                self.remarks.warn(
+                    "unknown-attribute", Message("{} has no attribute {}; ring rejects it", tag, name), element
+                )
             elif right != name and right in given:
-                self.remarks.warn("unknown-attribute", f"{tag} has both {name} and {right}; {right} is used", element)
+                self.remarks.warn(
+                    "unknown-attribute", Message("{} has both {} and {}; {} is used", tag, name, right, right), element
+                )
             else:
                 if right != name:
                     message = f"{tag} has {name}, which ring rejects; it was read as {right}"
                     self.remarks.warn("other-spelling", message, element)
                 found[right] = text
         if "quat" in found and "euler" in found:
-            self.remarks.warn("two-rotations", f"a {tag} has both quat and euler; quat is used", element)
+            self.remarks.warn("two-rotations", Message("a {} has both quat and euler; quat is used", tag), element)
             del found["euler"]
         return found
 
@@ -417,7 +421,7 @@ class Reader:
             what = f"{name} of a {element.tag} has {len(values)} numbers instead of {len(default)}"
             rest = format_x_xy_numbers(default[len(values) :])
             repair = "the rest is ignored" if len(values) > len(default) else f"the rest is {rest}"
-            self.remarks.warn("repaired-count", f"{what}; {repair}", element)
+            self.remarks.warn("repaired-count", Message("{}; {}", what, repair), element)
         return (*values[: len(default)], *default[len(values) :])
 
     def color(self, element: etree._Element, text: str | None) -> GeomColor | None:
@@ -425,7 +429,7 @@ class Reader:
         color = parse_color(text or "")
         if text is None or color is not None:
             return color
-        self.remarks.warn("unknown-color", f"color '{text}' is unknown in ring; none is used", element)
+        self.remarks.warn("unknown-color", Message("color '{}' is unknown in ring; none is used", text), element)
         return None
 
 

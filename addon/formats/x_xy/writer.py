@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report
 from ...core.transforms import bitwise_equal
 from ..text.detection import get_prepared
 from ..text.xml_editor import XmlEdits, start_edits
@@ -56,7 +56,9 @@ def _keep_or_rewrite(
     if document_text(before) == document_text(after):
         report.info("document-kept", "Document: unedited, written as it was read")
         return document.text
-    report.warn("document-lost", f"Document: it {why}. A new one is written, without comments and unknown elements")
+    report.warn(
+        "document-lost", Message("Document: it {}. A new one is written, without comments and unknown elements", why)
+    )
     return new_document(mechanism, report)
 
 

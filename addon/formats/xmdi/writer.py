@@ -11,7 +11,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import attach_document, attached_document
 from ..text import numbers, xml_reader
 from ..text.numbers import format_shortest, replace_words, shortest_decimal
@@ -335,7 +335,11 @@ def plan_motion(motion: Motion, report: Report) -> MotionPlan:
         keys = [_add_hold_steps(*each) for each in keys]
         added = sum(len(now[0]) - len(each.times) for now, each in zip(keys, motion.trajectories, strict=True))
         if added > 0:
-            report.info("held-keys", f"Held values: {added} are written twice, to last until the next key", where=where)
+            report.info(
+                "held-keys",
+                Message("Held values: {} are written twice, to last until the next key", added),
+                where=where,
+            )
     names = [trajectory.name for trajectory in motion.trajectories]
     return MotionPlan(
         motion.name, attributes, [ServoPlan(name, *each[:2]) for name, each in zip(names, keys, strict=True)]
@@ -382,7 +386,7 @@ def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[A
         return times, values, held
     report.warn(
         "sorted-frames",
-        f"Servo {trajectory.name!r}: keyframes are sorted by time, of equal times the last counts",
+        Message("Servo {}: keyframes are sorted by time, of equal times the last counts", repr(trajectory.name)),
         None,
         where,
     )
@@ -515,7 +519,9 @@ def _open_source(source: Source, report: Report) -> Document | None:
     except FormatError as error:
         report.warn(
             "document-lost",
-            f"Document: no longer readable ({error}). A new one is written, without comments and unknown elements",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
         )
         return None
     attach_document(source, document)

@@ -25,7 +25,7 @@ def told(rig: Any, motion: Motion) -> list[bool]:
     action, _ = apply(motion, collection, scene)
     seen = [any(row.found.outside for row in check_action(rig, action, scene))]
     _, report = read_motion(collection, scene, SampleOptions(stops="KEEP"))
-    seen.append(any(entry.code == "beyond-stops" for entry in report.entries))
+    seen.append(any(entry.code == "values-beyond-stops" for entry in report.entries))
     try:
         read_motion(collection, scene, SampleOptions(stops="REFUSE"))
         seen.append(False)

@@ -13,7 +13,7 @@ from ....core.loops.closure import JointPositions
 from ....core.loops.dependents import Linkage, LinkagePosition, LinkageSolver
 from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Array
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...compat import action_curves
 from ...data.access import settings
 from ...data.channels import Channel, block_rotation
@@ -200,15 +200,16 @@ class LiveLoop:
         if found.held and found.stop is not None:
             joint, upper = found.stop
             side = "upper" if upper else "lower"
-            message = f"Closed loop: joint {joint!r} is at its {side} stop, the input joints are held"
+            message = Message("Closed loop: joint {} is at its {} stop, the input joints are held", repr(joint), side)
             code = _HELD_CODE
         elif found.held:
             message = "Closed loop: it cannot close past this pose, the input joints are held"
             code = _HELD_CODE
         elif found.opening > 2.0 * CLOSURE_TOLERANCE:
-            message = (
-                "Closed loop: it cannot close at these input joint values, "
-                f"it is open by {found.opening * self.size:.3g} m. Move an input joint back"
+            message = Message(
+                "Closed loop: it cannot close at these input joint values, it is open by {} m. Move an input "
+                "joint back",
+                f"{found.opening * self.size:.3g}",
             )
         if message == self._told:
             return

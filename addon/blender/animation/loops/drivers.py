@@ -10,6 +10,7 @@ from ....core.kinematics import spanning_tree
 from ....core.loops.closure import initial_joint_position, input_joint_order
 from ....core.loops.dependents import Linkage, find_linkages
 from ....core.model import Array
+from ....core.report import Message
 from ...data.access import record_of
 from ...data.queries import parts
 from ...rig.pose_channels import set_dependent
@@ -30,10 +31,12 @@ def set_input_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.
     choice, wanted = _InputChoice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
     if linkage is None or choice.is_rigid(linkage):
-        raise ValueError(f"{empty.name!r}: not in a closed loop that moves")
+        raise ValueError(Message("{}: not in a closed loop that moves", repr(empty.name)))
     drivers = choice.drivers(linkage, [wanted])
     if wanted not in drivers:
-        raise ValueError(f"{empty.name!r}: not possible as input joint, the other joints do not depend on it")
+        raise ValueError(
+            Message("{}: not possible as input joint, the other joints do not depend on it", repr(empty.name))
+        )
     choice.put(linkage, drivers)
     invalidate_loops(rig)
     return [choice.empties[joint] for joint in drivers]

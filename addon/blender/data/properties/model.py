@@ -232,6 +232,9 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     substeps: IntProperty(description="Substeps of the user's own world before the fit; 0 without one")
     iterations: IntProperty()
     requirements: StringProperty(description="Requirements of the mechanism on the world, with reasons")
+    requirements_parts: StringProperty(
+        description="Template and parameters of 'requirements', as JSON, for translation"
+    )
 
 
 def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:

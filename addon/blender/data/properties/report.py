@@ -20,6 +20,7 @@ class KnuckleReportLine(bpy.types.PropertyGroup):
     severity: StringProperty()
     code: StringProperty()
     message: StringProperty()
+    message_parts: StringProperty(description="Template and parameters of the message, as JSON, for translation")
     line: IntProperty()
     where: StringProperty()
 
@@ -30,6 +31,7 @@ class KnuckleFinding(bpy.types.PropertyGroup):
     code: StringProperty()
     severity: StringProperty()
     message: StringProperty()
+    message_parts: StringProperty(description="Template and parameters of the message, as JSON, for translation")
     kind: StringProperty()
     parts: StringProperty()
     ids: StringProperty()
@@ -43,6 +45,7 @@ class KnuckleTwinPair(bpy.types.PropertyGroup):
     first: StringProperty(description="Name of the first part's object")
     second: StringProperty(description="Name of the second part's object")
     what: StringProperty(description="Reason why they may be twins, or the difference and its amount")
+    what_parts: StringProperty(description="Template and parameters of 'what', as JSON, for translation")
     use: BoolProperty(name="Link", description="Link this pair as twins", default=True)
 
 
@@ -66,6 +69,7 @@ class KnuckleAccuracy(bpy.types.PropertyGroup):
     """Simulation accuracy of one simulation, as ``core.run_metrics`` computes it. -1 means no value."""
 
     run: StringProperty(description="Drive and frames of the simulation; empty if there was none")
+    run_parts: StringProperty(description="Template and parameters of 'run', as JSON, for translation")
     joints: CollectionProperty(type=KnuckleJointAccuracy)
     energy_gained: FloatProperty()
     penetration: FloatProperty()

@@ -14,7 +14,7 @@ from mathutils import Matrix
 
 from ....core.kinematics import initial_joint_values, spanning_tree
 from ....core.model import Array, Mechanism, Shape
-from ....core.report import Report, abbreviate_names
+from ....core.report import Message, Report, abbreviate_names
 from ....core.validation import Finding, FindingKind, validate
 from ...data.access import record_of, settings
 from ...data.conversion import mirror_plane_of
@@ -80,13 +80,20 @@ def find_overlaps(mechanism: Mechanism) -> Iterator[Finding]:
         return
     first, second = max(deepest, key=lambda key: deepest[key])
     one_body, other_body = mechanism.bodies[first], mechanism.bodies[second]
-    count = f"{len(deepest)} pairs of bodies" if len(deepest) > 1 else "1 pair of bodies"
+    count = Message("{} pairs of bodies", len(deepest)) if len(deepest) > 1 else "1 pair of bodies"
     names = abbreviate_names((one_body.name, other_body.name))
     yield Finding(
-        "bodies-overlap", "info",
-        f"Overlap in the initial pose: {count} without a joint, the deepest {names} "
-        f"({deepest[first, second]:.3g} m)", "body", (one_body.id, other_body.id),
-    )  # fmt: skip
+        "bodies-overlap",
+        "info",
+        Message(
+            "Overlap in the initial pose: {} without a joint, the deepest {} ({} m)",
+            count,
+            names,
+            f"{deepest[first, second]:.3g}",
+        ),
+        "body",
+        (one_body.id, other_body.id),
+    )
 
 
 def _unjoined_pairs(mechanism: Mechanism, pairs: Iterable[PiecePair]) -> Iterator[PiecePair]:
@@ -170,20 +177,25 @@ def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
             if not each.mute and each.influence > 0.0 and not is_body_key_constraint(each)
         ]
         if holding and _is_constrained_elsewhere(obj):
-            told = (
-                f"Body {name!r}: constraints move it, files ignore them "
-                f"({abbreviate_names(each.name for each in holding)}). Choose Object > Apply > Visual Transform"
+            told = Message(
+                "Body {}: constraints move it, files ignore them ({}). Choose Object > Apply > Visual Transform",
+                repr(name),
+                abbreviate_names(each.name for each in holding),
             )
             yield Finding("body-constrained", "warning", told, "body", own)
         seen = [each for each in obj.modifiers if each.show_viewport or each.show_render]
         if seen and not has_own_mesh(obj):
-            told = (
-                f"Body {name!r}: files ignore its modifiers ({abbreviate_names(each.name for each in seen)}). "
-                "Apply them, then use the mesh as its shape"
+            told = Message(
+                "Body {}: files ignore its modifiers ({}). Apply them, then use the mesh as its shape",
+                repr(name),
+                abbreviate_names(each.name for each in seen),
             )
             yield Finding("mesh-modified", "warning", told, "body", own)
         if obj.instance_type != "NONE":
-            told = f"Body {name!r}: instances are not exported. Use Object > Apply > Make Instances Real and Make Body"
+            told = Message(
+                "Body {}: instances are not exported. Use Object > Apply > Make Instances Real and Make Body",
+                repr(name),
+            )
             yield Finding("body-instancer", "warning", told, "body", own)
 
 
@@ -217,14 +229,16 @@ _MAX_NAMES = 3
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Return all findings about a mechanism and its objects, errors first."""
     if settings(rig).collection is None:
-        told = f"Mechanism {rig.name!r}: its collection was deleted. Rebuild it"
+        told = Message("Mechanism {}: its collection was deleted. Rebuild it", repr(rig.name))
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     if scene_with_collection(settings(rig).collection) is None:
-        told = f"Mechanism {rig.name!r}: its collection is in no scene. Rebuild it"
+        told = Message("Mechanism {}: its collection is in no scene. Rebuild it", repr(rig.name))
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     if is_armature_deleted(rig):
         name = record_of(rig).source_name
-        told = f"Mechanism {name!r}: its armature was deleted, so it cannot be posed or exported. Rebuild it"
+        told = Message(
+            "Mechanism {}: its armature was deleted, so it cannot be posed or exported. Rebuild it", repr(name)
+        )
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     assign_ids(rig)
     return find_problems(rig, extract(rig))
@@ -272,13 +286,20 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints whose bodies were deleted by hand: they have no effect, and most files omit them."""
     for empty, gone in joints_without_bodies(rig):
         names = abbreviate_names(file_name(end) for end in gone)
-        told = f"Joint {file_name(empty)!r}: a body is missing, so it has no effect. Delete it"
+        told = Message("Joint {}: a body is missing, so it has no effect. Delete it", repr(file_name(empty)))
         if gone:
-            told = f"Joint {file_name(empty)!r}: body {names} was deleted. Restore it, or delete the joint"
+            told = Message(
+                "Joint {}: body {} was deleted. Restore it, or delete the joint", repr(file_name(empty)), names
+            )
         yield Finding(
-            "joint-lost", "error", told, "joint", (record_of(empty).source_id,), "Delete joint",
-            f"Restore {names}" if gone else "",
-        )  # fmt: skip
+            "joint-lost",
+            "error",
+            told,
+            "joint",
+            (record_of(empty).source_id,),
+            "Delete joint",
+            Message("Restore {}", names) if gone else "",
+        )
 
 
 def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
@@ -293,11 +314,13 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
                 "Create the bones", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
-        told = f"Armature: bones of deleted parts remain: {abbreviate_names(found.left, _MAX_NAMES)}. Delete them"
+        told = Message(
+            "Armature: bones of deleted parts remain: {}. Delete them", abbreviate_names(found.left, _MAX_NAMES)
+        )
         yield Finding("bones-left", "warning", told, "model", fix="Delete the bones")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
-        told = f"{file_name(obj)!r}: not parented to its bone. Parent it again"
+        told = Message("{}: not parented to its bone. Parent it again", repr(file_name(obj)))
         yield Finding(
             "off-bone", "error", told, "body" if is_body else "joint", (record_of(obj).source_id,),
             "Parent to its bone",
@@ -307,14 +330,20 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
 def _detached_shape_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about collision shapes that are not parented to their bodies: exported, but not simulated."""
     for obj, body in detached_shapes(rig):
-        told = f"Collision shape {obj.name!r}: not parented to its body {file_name(body)!r}, so it does not collide"
+        told = Message(
+            "Collision shape {}: not parented to its body {}, so it does not collide",
+            repr(obj.name),
+            repr(file_name(body)),
+        )
         yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Parent to its body")
 
 
 def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about parts in foreign collections: exported, but unknown to physics and posing."""
     for obj in parts_outside_collection(rig):
-        told = f"{obj.name!r}: not in the mechanism's collections, so it cannot be posed or simulated. Move it back"
+        told = Message(
+            "{}: not in the mechanism's collections, so it cannot be posed or simulated. Move it back", repr(obj.name)
+        )
         yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Move back")
 
 
@@ -327,14 +356,14 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
-        told = f"Joints moved away from their bones, by hand or by Apply: {names}. Update the armature"
+        told = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
     if edited:
-        told = (
-            f"Bones edited by hand: {abbreviate_names(edited, _MAX_NAMES)}. Servos move about the bones as they are "
-            "now, "
-            "files keep the previous axes. Restore the bones"
+        told = Message(
+            "Bones edited by hand: {}. Servos move about the bones as they are now, files keep the previous "
+            "axes. Restore the bones",
+            abbreviate_names(edited, _MAX_NAMES),
         )
         yield Finding("bones-edited", "warning", told, "model", fix="Restore the bones")
 
@@ -367,7 +396,7 @@ def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
             "model",
         )
     elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
-        told = f"Mechanism: scaled by {whole[0]:.3g} as a whole, files keep its own size"
+        told = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{whole[0]:.3g}")
         yield Finding("model-scaled", "warning", told, "model")
     designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):
@@ -376,14 +405,16 @@ def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         unit = axes / np.where(scale > 0.0, scale, 1.0)
         name, own = file_name(obj), (record_of(obj).source_id,)
         if scale.min() <= 0.0:
-            yield Finding("body-flat", "error", f"Body {name!r}: the scale is 0. Enter a scale above 0", "body", own)
+            yield Finding(
+                "body-flat", "error", Message("Body {}: the scale is 0. Enter a scale above 0", repr(name)), "body", own
+            )
         elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEAR_TOLERANCE:
-            told = f"Body {name!r}: sheared, which no file can store. Apply the scale of its parent"
+            told = Message("Body {}: sheared, which no file can store. Apply the scale of its parent", repr(name))
             yield Finding("body-sheared", "error", told, "body", own)
         elif np.ptp(scale) > _SCALE_TOLERANCE * scale.max() and any(
             shape.type in _ROUND_SHAPES for shape in record_of(obj).shapes
         ):
-            told = f"Body {name!r}: round and scaled unevenly, files keep the larger side"
+            told = Message("Body {}: round and scaled unevenly, files keep the larger side", repr(name))
             yield Finding("body-uneven", "warning", told, "body", own)
 
 
@@ -395,5 +426,5 @@ def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Findi
     for each in mesh_differences(rig, plane, edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)
-        told = f"Twins {one!r} and {other!r}: meshes differ by {each.amount:.3g} m"
+        told = Message("Twins {} and {}: meshes differ by {} m", repr(one), repr(other), f"{each.amount:.3g}")
         yield Finding("twin-meshes", "info", told, "body", pair)

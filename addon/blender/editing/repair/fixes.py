@@ -12,7 +12,7 @@ from mathutils import Matrix
 
 from ....core.mass_properties import shape_volume, solid_shapes
 from ....core.model import Array, Body, Shape
-from ....core.report import Report, abbreviate_names
+from ....core.report import Message, Report, abbreviate_names, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import record_of, settings
@@ -186,7 +186,7 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
     """
     mend = (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
     if mend is None or not (finding.or_fix if other else finding.fix):
-        raise ValueError(f"No automatic fix: {finding.message}")
+        raise ValueError(Message("No automatic fix: {}", finding.message))
     return mend(rig, finding)
 
 
@@ -200,8 +200,8 @@ def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
     for obj in _finding_objects(rig, finding):
         volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
         record_of(obj).mass = DEFAULT_DENSITY * volume if volume > 0.0 else 1.0
-        told.append(f"{file_name(obj)!r}: mass {record_of(obj).mass:.3g} kg")
-    return ", ".join(told)
+        told.append(Message("{}: mass {} kg", repr(file_name(obj)), f"{record_of(obj).mass:.3g}"))
+    return join_messages(", ", told)
 
 
 def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
@@ -252,7 +252,7 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
         taken.add(name)
         record_of(obj).source_name, record_of(obj).built_name = name, obj.name
     update_armature(rig)
-    return f"{len(chosen) - 1} parts renamed"
+    return Message("{} parts renamed", len(chosen) - 1)
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -274,11 +274,11 @@ def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     with rollback_on_error():
         done = rebuild(rig, bpy.context.scene).done
-    return f"Rebuilt or restored: {'; '.join(done)}"
+    return Message("Rebuilt or restored: {}", join_messages("; ", done))
 
 
 def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
-    return f"Rebuilt or restored: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
+    return Message("Rebuilt or restored: {}", abbreviate_names(restore_used_frames(rig), _MAX_NAMES))
 
 
 def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
@@ -289,15 +289,16 @@ def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
 def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
     chosen = _finding_objects(rig, finding)
     names = relink_bodies(rig, [end for empty, gone in joints_without_bodies(rig) if empty in chosen for end in gone])
-    return f"{', '.join(map(repr, names))} restored"
+    return Message("{} restored", ", ".join(map(repr, names)))
 
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
     with without_live_mirror(rig):  # a body's origin moves, and its twin must not
         told = [
-            f"{file_name(obj)!r}: shape is now a {adopt_mesh(rig, obj)[0]}" for obj in _finding_objects(rig, finding)
+            Message("{}: shape is now a {}", repr(file_name(obj)), adopt_mesh(rig, obj)[0])
+            for obj in _finding_objects(rig, finding)
         ]
-    return ", ".join(told)
+    return join_messages(", ", told)
 
 
 def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:

@@ -19,7 +19,7 @@ import bpy
 
 from ....core.kinematics import spanning_tree
 from ....core.model import Body, Mechanism
-from ....core.report import abbreviate_names
+from ....core.report import Message, abbreviate_names
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (
@@ -268,7 +268,7 @@ def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[Missin
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
     gone = lost_body_names(bodies, joints)
     if gone:
-        yield MissingPart("body-gone", f"Bodies deleted, but still connected by joints: {gone}. Rebuild them")
+        yield MissingPart("body-gone", Message("Bodies deleted, but still connected by joints: {}. Rebuild them", gone))
     boneless = unmoved_bodies(rig, bodies, joints)
     if boneless:
         yield MissingPart("unmoved", unmoved_message(rig, boneless))
@@ -277,7 +277,7 @@ def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[Missin
         folders &= {record_of(obj).role for obj in deleted_parts(rig)}
     if folders:
         names = abbreviate_names(sorted({ROLE_COLLECTIONS[role] for role in folders}))
-        yield MissingPart("folder-gone", f"Collection deleted with its parts: {names}. Rebuild it")
+        yield MissingPart("folder-gone", Message("Collection deleted with its parts: {}. Rebuild it", names))
     if settings(rig).format and settings(rig).document is None:
         yield MissingPart(
             "text-gone",
@@ -295,8 +295,8 @@ def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object])
     names = abbreviate_names([file_name(obj) for obj in bodies], _MAX_NAMES)
     lost = abbreviate_names(deleted_joint_names(rig, bodies), _MAX_NAMES)
     if lost:
-        return f"Joint {lost}: deleted, so nothing connects {names}. Rebuild it"
-    return f"Armature: no bone for {names}. Create it"
+        return Message("Joint {}: deleted, so nothing connects {}. Rebuild it", lost, names)
+    return Message("Armature: no bone for {}. Create it", names)
 
 
 def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
@@ -344,7 +344,7 @@ def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Objec
         gone = [end for end in ends if end is not None and end not in known and not _is_moved_out(end)]
         names += [record_of(end).source_name or end.name for end in gone]
         if None in ends and is_missing_body(joint) and joint.active:
-            names.append(f"a body of {empty.name}")
+            names.append(Message("a body of {}", empty.name))
     return abbreviate_names(list(dict.fromkeys(names)), _MAX_NAMES)
 
 

@@ -14,7 +14,7 @@ from mathutils import Matrix, Quaternion
 from .... import formats
 from ....core.gait.engine import find_gait
 from ....core.model import Mechanism
-from ....core.report import FormatError, Report, abbreviate_names
+from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
 from ...data import copied_mechanisms
@@ -82,7 +82,9 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     told = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
     out.report.warn(
         "left-away",
-        f"Deleted parts: not restored, nothing needs them: {told}. Enable Include Deleted Parts to restore them",
+        Message(
+            "Deleted parts: not restored, nothing needs them: {}. Enable Include Deleted Parts to restore them", told
+        ),
     )
 
 
@@ -106,7 +108,7 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
             return
     if free:
         told = abbreviate_names(sorted(action.name for action in free), _MAX_LEFT_NAMES)
-        out.report.warn("motion-unknown", f"Motion: the played Action is unknown. Choose one of {told}")
+        out.report.warn("motion-unknown", Message("Motion: the played Action is unknown. Choose one of {}", told))
 
 
 _MAX_NAMES = 4
@@ -322,7 +324,7 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
         try:
             return read_document(rig)
         except FormatError as error:
-            out.report.warn("document-damaged", f"Document: no longer readable: {error}")
+            out.report.warn("document-damaged", Message("Document: no longer readable: {}", error))
     elif not model.format and settings(rig).collection is not None and model.version > 1 and not _is_cleared(rig):
         return None  # it never had a document
     owned = _used_documents()
@@ -350,7 +352,7 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
             out.done.append("the text of its file")
             return read
     out.report.warn(
-        "document-lost",
+        "document-missing",
         "Document: found neither in the .blend nor at its path. Exports write a new one, "
         "without comments and unknown elements",
     )

@@ -16,7 +16,7 @@ from ....core.editing.sides import find_sides
 from ....core.editing.symmetry import TwinDifference, find_asymmetries
 from ....core.editing.twins import flip_between
 from ....core.model import Array, Plane
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import record_of
 from ...scene.materials import have_same_color
 from ...scene.read.mechanism import extract
@@ -298,7 +298,12 @@ class MeshMirror:
         for (name, mate), modifiers in self.left_out.items():
             report.warn(
                 "modifier-not-mirrored",
-                f"Modifiers of {name!r}: not mirrored: {', '.join(modifiers)}. Set those of {mate!r} by hand",
+                Message(
+                    "Modifiers of {}: not mirrored: {}. Set those of {} by hand",
+                    repr(name),
+                    ", ".join(modifiers),
+                    repr(mate),
+                ),
                 where=mate,
             )
 

@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ....core.editing.sides import twin_name
 from ....core.editing.twins import flip_between, mirror_pose, retype_twin, twin_dof_maps
 from ....core.model import DOF_SIZE, Array, Plane
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
@@ -127,7 +127,7 @@ def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object],
         try:
             mirror_keys(rig, bones=bones, plane=plane, action=action)
         except ValueError as error:
-            report.warn("keys-not-mirrored", f"Keyframes of {action.name!r}: not mirrored: {error}")
+            report.warn("keys-not-mirrored", Message("Keyframes of {}: not mirrored. {}", repr(action.name), error))
     return report
 
 

@@ -29,7 +29,7 @@ from ....core.editing.twins import (
 )
 from ....core.kinematics import joint_child_frame_world, joint_frame_world
 from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Shape
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ...data.access import record_of, settings
 from ...data.conversion import (
@@ -379,7 +379,7 @@ def mirror_part_restraints(
     for name in left_out:
         report.warn(
             "restraint-not-mirrored",
-            f"Restraint {name!r}: not mirrored, the twin of its joint does not support it",
+            Message("Restraint {}: not mirrored, the twin of its joint does not support it", repr(name)),
             where=name,
         )
     if images:

@@ -10,7 +10,7 @@ import numpy as np
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate, TwinDifference, compare_twins, find_twins
 from ....core.model import Plane
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import record_of
 from ...data.conversion import mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
@@ -65,7 +65,7 @@ def require_plane(rig: bpy.types.Object) -> Plane:
     """
     plane = ensure_plane(rig)
     if plane is None:
-        raise ValueError(f"Mechanism {rig.name!r}: no mirror plane. Choose one: Twins > Mirror Plane")
+        raise ValueError(Message("Mechanism {}: no mirror plane. Choose one: Twins > Mirror Plane", repr(rig.name)))
     return plane
 
 

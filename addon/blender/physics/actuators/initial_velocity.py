@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ....core.kinematics import joint_motion
 from ....core.model import DOF_SIZE, Array
-from ....core.report import Report, format_number
+from ....core.report import Message, Report, format_number
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.caching import joint_record
@@ -138,9 +138,11 @@ class InitialVelocityImpulse:
         if most > _REPORT_THRESHOLD:
             report.warn(
                 "starts-inexact",
-                "Initial velocity: approximate, springs and dampers are too stiff for the frame rate"
-                + (f" (error {format_number(100.0 * _SPRING_OVERSHOOT * springs)} %)" if springs == most else "")
-                + ". Increase the frame rate",
+                Message(
+                    "Initial velocity: approximate, springs and dampers are too stiff for the frame rate{}. "
+                    "Increase the frame rate",
+                    f" ({format_number(100.0 * _SPRING_OVERSHOOT * springs)} %)" if springs == most else "",
+                ),
                 where=where,
             )
         add_to_report(self.plant.rig, report, {"starts-inexact"})

@@ -17,7 +17,7 @@ from mathutils import Matrix
 
 from ....core.force_laws import PiecewisePolynomial, SpringDamperIntegrator
 from ....core.model import Array
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ...data.access import settings
 from ...data.conversion import add_to_report, unflatten_pose
@@ -162,9 +162,14 @@ class PointForceActuator:
             report = Report()
             report.warn(
                 _STIFF_CODE,
-                f"Restraint: too stiff for the frame rate ({_STIFFNESS_LIMIT * over:.3g} rad of its oscillation per "
-                f"frame, limit {_STIFFNESS_LIMIT:.3g}), simulated with {1.0 / stiff:.0%} of its force. "
-                f"Increase the frame rate {over:.3g} times",
+                Message(
+                    "Restraint: too stiff for the frame rate ({} rad of its oscillation per frame, limit {}), "
+                    "simulated with {} of its force. Increase the frame rate {} times",
+                    f"{_STIFFNESS_LIMIT * over:.3g}",
+                    f"{_STIFFNESS_LIMIT:.3g}",
+                    f"{1.0 / stiff:.0%}",
+                    f"{over:.3g}",
+                ),
                 where=name,
             )
             add_to_report(rig, report)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import bpy
 
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import record_of, settings
 from ...data.caching import joint_record
 from ...data.queries import helper_collection, parts
@@ -122,7 +122,10 @@ def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorl
     if too_many or len(wanted) > _MAX_PAIRS:
         report.warn(
             "self-collision-limit",
-            f"Self-collision: on, unlike in the file's own program, more than {_MAX_PAIRS} pairs cannot be filtered",
+            Message(
+                "Self-collision: on, unlike in the file's own program, more than {} pairs cannot be filtered",
+                _MAX_PAIRS,
+            ),
         )
         wanted = {}
     there = {_filtered_bodies(empty): empty for empty in filter_constraints(rig, world)}

@@ -23,7 +23,7 @@ from mathutils import Matrix
 
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
-from ....core.report import Report, abbreviate_names
+from ....core.report import Message, Report, abbreviate_names
 from ...data.access import record_of, settings
 from ...data.queries import helper_collection, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
@@ -170,17 +170,24 @@ def report_light_bodies(bodies: Sequence[bpy.types.Object], report: Report) -> N
     if none:
         report.warn(
             "mass-none",
-            f"Mass: not above 0 for {_body_names(none)}, {MIN_MASS:g} kg is simulated. "
-            "Enter a mass and use Add Rigid Bodies again",
+            Message(
+                "Mass: not above 0 for {}, {} kg is simulated. Enter a mass and use Add Rigid Bodies again",
+                _body_names(none),
+                f"{MIN_MASS:g}",
+            ),
             where=none[0].name,
         )
     light = [obj for obj in light if record_of(obj).mass > 0.0]
     if light:
         report.warn(
             "mass-too-small",
-            f"Mass: below Blender's minimum of {MIN_MASS:g} kg for {_body_names(light)}, the minimum is simulated. "
-            "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the mechanism by the "
-            "same large factor",
+            Message(
+                "Mass: below Blender's minimum of {} kg for {}, the minimum is simulated. Multiply all masses, "
+                "moments of inertia, forces, stiffness, damping and friction of the mechanism by the same large "
+                "factor",
+                f"{MIN_MASS:g}",
+                _body_names(light),
+            ),
             where=light[0].name,
         )
 
@@ -312,8 +319,13 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         last = max(left, key=lambda obj: left[obj])
         report.info(
             "inertia-matched",
-            f"Moments of inertia: those of the file are simulated, with inertia proxies for {len(turned)} of "
-            f"{len(told)} bodies. The error is at most {_percentage(left[last])} of the largest moment",
+            Message(
+                "Moments of inertia: those of the file are simulated, with inertia proxies for {} of {} bodies. "
+                "The error is at most {} of the largest moment",
+                len(turned),
+                len(told),
+                _percentage(left[last]),
+            ),
             where=last.name,
         )
         told = [(obj, tensor) for obj, tensor in told if obj not in left]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import bpy
 
 from ....core.force_laws import PiecewisePolynomial, is_dissipative
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import record_of, settings
 from ...data.caching import joint_record
 from ...data.properties.joint import KnuckleRestraint
@@ -71,7 +71,7 @@ def distance_axis(kept: KnuckleRestraint) -> int:
 def _unsupported_reason(kept: KnuckleRestraint) -> str:
     """Return the reason why a restraint is not simulated; empty where it is."""
     if kept.kind not in _RESTRAINT_KINDS:
-        return f"type {kept.kind!r} is not spring, damper or friction"
+        return Message("type {} is not spring, damper or friction", repr(kept.kind))
     if kept.joint is not None:
         joint = joint_record(kept.joint)
         if not connects_bodies(joint):
@@ -80,7 +80,7 @@ def _unsupported_reason(kept: KnuckleRestraint) -> str:
             return "its joint does not have exactly one degree of freedom. Use two points on bodies instead"
         return ""
     if kept.distance.strip().lower() not in _AXES:
-        return f"distance {kept.distance!r} is not Tx, Ty or Tz"
+        return Message("distance {} is not Tx, Ty or Tz", repr(kept.distance))
     if (kept.body_a is None and not kept.a_at_world) or (kept.body_b is None and not kept.b_at_world):
         return "its body or joint was deleted"
     if not any(
@@ -96,12 +96,15 @@ def report_restraints(rig: bpy.types.Object, report: Report) -> None:
     if taken:
         report.info(
             "restraint-sign",
-            f"Restraints: simulated as forces against the motion ({_restraint_names(taken)}). A positive value "
-            "decreases the joint value or the distance, the format does not define the sign",
+            Message(
+                "Restraints: simulated as forces against the motion ({}). A positive value decreases the joint "
+                "value or the distance, the format does not define the sign",
+                _restraint_names(taken),
+            ),
             where=taken[0].name,
         )
     for kept, why in _unsupported_restraints(settings(rig).restraints):
-        report.warn("restraint-not-simulated", f"Restraint: not simulated, {why}", where=kept.name)
+        report.warn("restraint-not-simulated", Message("Restraint: not simulated, {}", why), where=kept.name)
 
 
 def _unsupported_restraints(restraints: Iterable[KnuckleRestraint]) -> Iterator[tuple[KnuckleRestraint, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....core.accuracy import AccuracyRow, accuracy_rows, joint_separation_row
 from ....core.model import Array, Joint
-from ....core.report import Report
+from ....core.report import Message, Report, join_messages
 from ....core.run_metrics import (
     GROUND_INDEX,
     BodyPenetration,
@@ -21,7 +21,7 @@ from ....core.run_metrics import (
     measure_accuracy,
 )
 from ...data.access import record_of, settings
-from ...data.conversion import read_dofs
+from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts
 from ...data.rigid_bodies import total_mass
@@ -164,8 +164,11 @@ def _body_penetrations(
 def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: SimulationAccuracy) -> None:
     """Store the accuracy of a simulation with its mechanism, in place of the previous one."""
     kept, bodies = settings(rig).accuracy, recording.plant.bodies
-    drives = " and ".join(dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives))
-    kept.run = f"{drives}, frames {recording.frames[0]:g} to {recording.frames[-1]:g}"
+    drives = join_messages(
+        " and ", dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives)
+    )
+    frames = f"{recording.frames[0]:g}", f"{recording.frames[-1]:g}"
+    store_message(kept, "run", Message("{}, frames {} to {}", drives, *frames))
     kept.joints.clear()
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     for joint in truth.joints:
@@ -235,4 +238,4 @@ def report_accuracy(rig: bpy.types.Object, report: Report) -> None:
     for line in accuracy_lines(rig):
         report.info("truth", str(line))
     for empty, line in worst_joint_lines(rig):
-        report.info("truth-worst", f"Joint separation of {line}", where="" if empty is None else empty.name)
+        report.info("truth-worst", Message("Joint separation of {}", line), where="" if empty is None else empty.name)

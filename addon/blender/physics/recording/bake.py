@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.transforms import affine_inverse
 from ...animation.fcurves import STILL_TOLERANCE
 from ...animation.gait import seconds_since_start
@@ -100,7 +100,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     last = scene.frame_end if last is None else last
     if last < first:
         raise ValueError(
-            f"Frame range: physics begins at frame {first}, after the last frame {last}. Choose a later end"
+            Message("Frame range: physics begins at frame {}, after the last frame {}. Choose a later end", first, last)
         )
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)

@@ -20,6 +20,7 @@ import bpy
 import numpy as np
 
 from ....core.model import Array
+from ....core.report import Message
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, settings
 from ...data.channels import settings_curves
@@ -357,10 +358,12 @@ def note_missing_frame(scene: bpy.types.Scene) -> None:
 def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
     if scene.frame_current > last_frame(scene):
         last = last_frame(scene)
-        return f"Physics: it ends at frame {last}. Set the scene's end after it, and play from the first frame"
+        return Message(
+            "Physics: it ends at frame {}. Set the scene's end after it, and play from the first frame", last
+        )
     if run is None or not run.has_frames:
         return "Physics: this frame is not simulated with the present settings. Bake, or play from the first frame"
-    return f"Physics: simulated up to frame {run.reach} only. Bake, or play from the first frame"
+    return Message("Physics: simulated up to frame {} only. Bake, or play from the first frame", run.reach)
 
 
 def set_frame_note(scene: bpy.types.Scene, text: str) -> None:

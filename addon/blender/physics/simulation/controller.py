@@ -11,13 +11,13 @@ import numpy as np
 
 from ....core.gait.engine import Gait, feedback_angles
 from ....core.model import Array
-from ....core.report import FormatError
+from ....core.report import FormatError, Message, Report
 from ...animation import gait
 from ...animation.gait import live_values
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings
 from ...data.channels import pose_curves, servo_channels, settings_curves
-from ...data.conversion import initial_dof_coordinates
+from ...data.conversion import add_to_report, initial_dof_coordinates
 from ...data.properties.model import DRIVES
 from ...data.rigid_bodies import apply_masses, store_typed_mass
 from ...rig.bone_limits import channel_stops
@@ -127,10 +127,9 @@ class MechanismController:
         try:
             return gait.current_gait(self.rig) if gait.tracks_gait(self.rig) else None
         except FormatError as error:
-            lines = settings(self.rig).report
-            if not any(line.code == "gait-unreadable" for line in lines):
-                line = lines.add()
-                line.severity, line.code, line.message = "error", "gait-unreadable", f"The gait cannot be read: {error}"
+            report = Report()
+            report.add("error", "gait-unreadable", Message("Gait: not readable. {}", error))
+            add_to_report(self.rig, report)
             return None
 
     def _feedback_indices(self) -> dict[str, int]:

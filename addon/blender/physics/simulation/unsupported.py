@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import bpy
 
 from ....core.model import Mechanism
-from ....core.report import Report, abbreviate_names, format_number
+from ....core.report import Message, Report, abbreviate_names, format_number
 from ...data.access import record_of
 from ...data.caching import joint_record
 from ...data.conversion import initial_dof_coordinates, joint_has_stops, read_dofs
@@ -71,8 +71,10 @@ def report_weightless(mechanism: Mechanism) -> Report:
     if free and mechanism.world.gravity.any():
         report.warn(
             "weightless",
-            "Gravity: acts on all bodies in physics, also on those without gravity in the file: "
-            f"{abbreviate_names(body.name for body in free)}",
+            Message(
+                "Gravity: acts on all bodies in physics, also on those without gravity in the file: {}",
+                abbreviate_names(body.name for body in free),
+            ),
             where=free[0].name,
         )
     return report
@@ -81,7 +83,7 @@ def report_weightless(mechanism: Mechanism) -> Report:
 def _report_joints(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:
     """Report all joints with the same limitation in one warning."""
     if empties:
-        report.warn(code, f"{what} (joints: {len(empties)})", where=empties[0].name)
+        report.warn(code, Message("{} (joints: {})", what, len(empties)), where=empties[0].name)
 
 
 def _has_unsupported_friction(joint: KnuckleJoint) -> bool:
@@ -111,8 +113,13 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
         ratio, empty = max(off, key=lambda each: each[0])
         report.warn(
             "mass-ratio",
-            f"Mass ratio: {len(off)} joints connect bodies of more than 1:{_MASS_RATIO}, the worst "
-            f"1:{format_number(ratio)}. This increases joint separation. Make the masses more similar",
+            Message(
+                "Mass ratio: {} joints connect bodies of more than 1:{}, the worst 1:{}. This increases joint "
+                "separation. Make the masses more similar",
+                len(off),
+                _MASS_RATIO,
+                format_number(ratio),
+            ),
             where=empty.name,
         )
 

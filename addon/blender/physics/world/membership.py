@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import bpy
 
+from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.channels import settings_curves
 from ...data.queries import is_in_scene, is_part, rigs_in
@@ -79,7 +80,11 @@ def simulated_elsewhere_message(scene: bpy.types.Scene, rig: bpy.types.Object) -
     home = simulating_scene(rig)
     if home is None or home == scene:
         return ""
-    return f"Physics of {rig.name!r}: it is in scene {home.name!r}. Switch to that scene, or remove it there first"
+    return Message(
+        "Physics of {}: it is in scene {}. Switch to that scene, or remove it there first",
+        repr(rig.name),
+        repr(home.name),
+    )
 
 
 def stopped_world_message(scene: bpy.types.Scene) -> str:

@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 from mathutils import Quaternion, Vector
 
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import record_of, settings
-from ...data.conversion import add_to_report
+from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
 from ...data.queries import rigs_in
 from .membership import simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
@@ -70,7 +70,7 @@ def ensure_world(
         scene.gravity = world_gravity(rig)
     else:
         if has_other_gravity(scene, rig):
-            report.warn("gravity-kept", f"Gravity of the scene: {_gravity_difference(scene, rig)}")
+            report.warn("gravity-kept", Message("Gravity of the scene: {}", _gravity_difference(scene, rig)))
         if stopped := stopped_world_message(scene):
             report.warn("world-stopped", stopped)
     _fit_new_world(scene, rig, others, report)
@@ -90,8 +90,11 @@ def ensure_world(
     if scene.frame_start < cache.frame_start:
         report.warn(
             "negative-frames",
-            f"Frame range: Blender's physics has no frames below 0, so it begins at {cache.frame_start}, the scene at "
-            f"{scene.frame_start}",
+            Message(
+                "Frame range: Blender's physics has no frames below 0, so it begins at {}, the scene at {}",
+                cache.frame_start,
+                scene.frame_start,
+            ),
         )
     return world
 
@@ -141,8 +144,11 @@ def _require_editable(scene: bpy.types.Scene) -> None:
     for held in (world.collection, world.constraints) if world is not None else ():
         if held is not None and (held.library is not None or held.override_library is not None):
             raise ValueError(
-                f"Rigid-body world: its collection {held.name!r} is linked from another file, so nothing can be added. "
-                "Choose another (Scene properties, Rigid Body World)"
+                Message(
+                    "Rigid-body world: its collection {} is linked from another file, so nothing can be added. "
+                    "Choose another (Scene properties, Rigid Body World)",
+                    repr(held.name),
+                )
             )
 
 
@@ -171,7 +177,7 @@ def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             lines.remove(number)
     if has_other_gravity(scene, rig):
         report = Report()
-        report.warn("gravity-kept", f"Gravity of the scene: {_gravity_difference(scene, rig)}")
+        report.warn("gravity-kept", Message("Gravity of the scene: {}", _gravity_difference(scene, rig)))
         add_to_report(rig, report)
 
 
@@ -180,21 +186,26 @@ def _fit_new_world(
 ) -> None:
     """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
     world, keeper, own = scene.rigidbody_world, _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
-    settings(rig).world_backup.requirements = own.why
+    store_message(settings(rig).world_backup, "requirements", own.why)
     if keeper is not None and settings(keeper).world_backup.made_world:
         before = settings(keeper).world_backup
         if not before.fitted_substeps or has_applied_settings(scene, before):
             fit = merge_solver_settings([own, *(required_solver_settings(other) for other in others)])
             apply_solver_settings(scene, fit, before)
-            report.info("world-fitted", f"Rigid-body world: fitted to the mechanism. {fit.why}")
+            report.info("world-fitted", Message("Rigid-body world: fitted to the mechanism. {}", fit.why))
             return
     if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
         report.warn(
             "world-kept",
-            f"Rigid-body world: {world.substeps_per_frame} substeps per frame and {world.solver_iterations} "
-            "iterations, "
-            f"{own.substeps(frame_rate(scene))} and {own.iterations} reduce joint separation. Press Fit to Mechanism. "
-            f"{own.why}",
+            Message(
+                "Rigid-body world: {} substeps per frame and {} iterations, {} and {} reduce joint separation. "
+                "Press Fit to Mechanism. {}",
+                world.substeps_per_frame,
+                world.solver_iterations,
+                own.substeps(frame_rate(scene)),
+                own.iterations,
+                own.why,
+            ),
         )
 
 
@@ -203,7 +214,7 @@ def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Solve
     world, keeper = scene.rigidbody_world, _backup_rig(scene)
     fit = merge_solver_settings([required_solver_settings(rig) for rig in rigs])
     for rig in rigs:
-        settings(rig).world_backup.requirements = required_solver_settings(rig).why
+        store_message(settings(rig).world_backup, "requirements", required_solver_settings(rig).why)
     before = settings(keeper or rigs[0]).world_backup
     if before.joined_world and not before.substeps:
         before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations

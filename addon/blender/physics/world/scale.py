@@ -10,7 +10,7 @@ import numpy as np
 from mathutils import Matrix, Vector
 
 from ....core.model import Array
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import armature_of
 from ...data.queries import parts
 
@@ -65,16 +65,18 @@ def distortion_message(rig: bpy.types.Object) -> str:
         )
     if long.max() > (1.0 + _EVENNESS_TOLERANCE) * long.min():
         scale = ", ".join(f"{part:.3g}" for part in long)
-        return (
-            f"Mechanism: scaled unevenly ({scale} along its axes), so physics differs from what is shown. "
-            "Clear the scale (Alt+S), or use one scale for all axes"
+        return Message(
+            "Mechanism: scaled unevenly ({} along its axes), so physics differs from what is shown. Clear "
+            "the scale (Alt+S), or use one scale for all axes",
+            scale,
         )
     moved = _moved_bone(rig)
     if moved:
-        return (
-            f"Armature: its scale was applied or bones were edited, bone {moved!r} is away from its body, so physics "
-            "differs from what is shown. Undo that, and scale the armature as an object instead, or import the file "
-            "again. Update Armature fits the bones, but does not move bodies back"
+        return Message(
+            "Armature: its scale was applied or bones were edited, bone {} is away from its body, so physics "
+            "differs from what is shown. Undo that, and scale the armature as an object instead, or import "
+            "the file again. Update Armature fits the bones, but does not move bodies back",
+            repr(moved),
         )
     return ""
 

@@ -18,6 +18,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.caching import joint_record
 from ...data.conversion import joint_has_stops
@@ -57,9 +58,15 @@ class SolverSettings:
     def why(self) -> str:
         """Both reasons in a sentence, or the one that they share."""
         if self.why_steps == self.why_iterations:
-            return f"{self.steps:.0f} steps per second and {self.iterations} iterations: {self.why_steps}"
-        return (
-            f"{self.steps:.0f} steps per second: {self.why_steps}. {self.iterations} iterations: {self.why_iterations}"
+            return Message(
+                "{} steps per second and {} iterations: {}", f"{self.steps:.0f}", self.iterations, self.why_steps
+            )
+        return Message(
+            "{} steps per second: {}. {} iterations: {}",
+            f"{self.steps:.0f}",
+            self.why_steps,
+            self.iterations,
+            self.why_iterations,
         )
 
     def substeps(self, rate: float) -> int:
@@ -86,8 +93,14 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
     body = min(lengths, key=lambda obj: lengths[obj])
     gravity = math.hypot(*settings(rig).gravity)
     long = max(lengths[body], floor)
-    short = "" if long == lengths[body] else f" (counted as {long:.3g} m, 5 % of the mechanism)"
-    reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} m long{short} at {gravity:.3g} m/s² gravity"
+    short = "" if long == lengths[body] else Message(" (counted as {} m, 5 % of the mechanism)", f"{long:.3g}")
+    reason = Message(
+        "link {} is {} m long{} at {} m/s² gravity",
+        repr(record_of(body).source_name),
+        f"{lengths[body]:.3g}",
+        short,
+        f"{gravity:.3g}",
+    )
     wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
     steps, why = max(wishes, key=lambda wish: wish[0])
     iterations, why_iterations = _required_iterations(list(lengths), least)
@@ -95,7 +108,7 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
-        why += f"; times {more:.3g} for stops between unequal masses"
+        why += Message("; times {} for stops between unequal masses", f"{more:.3g}")
     return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations)
 
 
@@ -176,8 +189,8 @@ def _required_iterations(bodies: Sequence[bpy.types.Object], least: SolverSettin
     if ratio <= _HARMLESS_MASS_RATIO:
         return least.iterations, least.why_iterations
     wanted = min(round(ITERATIONS * (ratio / _HARMLESS_MASS_RATIO) ** _ITERATION_EXPONENT), _MAX_ITERATIONS)
-    names = f"{record_of(light).source_name!r} and {record_of(heavy).source_name!r}"
-    return wanted, f"mass ratio of {names} is 1:{ratio:.3g}"
+    names = Message("{} and {}", repr(record_of(light).source_name), repr(record_of(heavy).source_name))
+    return wanted, Message("mass ratio of {} is 1:{}", names, f"{ratio:.3g}")
 
 
 def _spring_rates(
@@ -188,7 +201,10 @@ def _spring_rates(
         joint = joint_record(empty)
         for dof in [*joint.dofs, *joint.parts]:
             if dof.stiffness > 0.0:
-                yield _STEPS_PER_RADIAN * _spring_frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"
+                yield (
+                    _STEPS_PER_RADIAN * _spring_frequency(joint, dof, lengths, floor),
+                    Message("the spring of {}", repr(empty.name)),
+                )
 
 
 def _spring_frequency(

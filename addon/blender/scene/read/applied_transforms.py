@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ....core.model import Array, Shape
-from ....core.report import Report
+from ....core.report import Message, Report
 from ...data.access import armature_of, bone_record, record_of, settings
 from ...data.conversion import read_shape, unflatten_pose
 from ..meshes import primitive_mesh
@@ -75,8 +75,13 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     if told:
         report.warn(
             "transform-cleared",
-            f"{record_of(obj).role.capitalize()} {obj.name!r}: moved by {' and '.join(told)} to the origin or axes of "
-            "its parent, as Apply (Ctrl+A) and Clear do. Undo that if it is not intended",
+            Message(
+                "{} {}: moved by {} to the origin or axes of its parent, as Apply (Ctrl+A) and Clear do. Undo "
+                "that if it is not intended",
+                record_of(obj).role.capitalize(),
+                repr(obj.name),
+                " and ".join(told),
+            ),
             where=obj.name,
         )
 

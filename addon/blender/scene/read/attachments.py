@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ....core.model import Array, Frame, Light, Mechanism
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ...data.access import record_of
 from ...data.conversion import unflatten_pose
@@ -54,7 +54,7 @@ class AttachmentReader:
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """Return the frames, or the lights, that objects stand for now; ``base`` are the document's."""
         for obj in [obj for obj in objects if not record_of(obj).source_id.isdigit()]:
-            self.report.warn("stranger", f"{obj.name!r}: not exported, it is not a part of the mechanism")
+            self.report.warn("stranger", Message("{}: not exported, it is not a part of the mechanism", repr(obj.name)))
         objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
         holders: dict[int, bpy.types.Object] = {}
         for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
@@ -80,7 +80,11 @@ class AttachmentReader:
         for obj, original in zip(new, originals, strict=True):
             made = self._on_other_body(obj, original) if record_of(obj).copy_of else None
             if made is not None or self.is_carried(original):
-                self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
+                self.report.info(
+                    "added",
+                    Message("{} {} is new{}", type(original).__name__, repr(obj.name), ""),
+                    where=original.body or "",
+                )
                 out.append(made or self._now(obj, original, obj.name))
         return out
 
@@ -179,11 +183,17 @@ class AttachmentReader:
             if user is None:
                 self._report_deleted(frame)
             else:
-                told = f"Reference frame {frame.name!r}: deleted, but kept in Shift files because {user!r} uses it"
+                told = Message(
+                    "Reference frame {}: deleted, but kept in Shift files because {} uses it",
+                    repr(frame.name),
+                    repr(user),
+                )
                 self.report.warn(FRAME_KEPT_CODE, told, where=frame.body or "")
 
     def _report_deleted(self, part: Frame | Light) -> None:
-        self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
+        self.report.info(
+            "deleted", Message("{} {} was deleted{}", type(part).__name__, repr(part.name), ""), where=part.body or ""
+        )
 
     def rename_references(self, mechanism: Mechanism) -> None:
         """Update joints, lights and restraints to the new names of the frames that they use."""

@@ -17,6 +17,7 @@ from mathutils import Matrix
 from ....core.editing.seen_poses import PosedState, preserve_seen_poses
 from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ....core.model import Array, Mechanism
+from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves
 from ...data.access import armature_of, record_of
@@ -197,7 +198,9 @@ class DesignPoses:
         """
         design = self._of(obj)
         if not all(-_MAX_COORDINATE < number < _MAX_COORDINATE for number in flatten_pose(design)):
-            raise ValueError(f"{obj.name!r}: its transform is not finite. Enter location, rotation and scale again")
+            raise ValueError(
+                Message("{}: its transform is not finite. Enter location, rotation and scale again", repr(obj.name))
+            )
         applied = self.applied(obj, design)
         return design if applied is None else _snap_to_built(obj, design @ applied)
 

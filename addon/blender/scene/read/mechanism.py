@@ -18,7 +18,7 @@ from mathutils import Matrix
 from ....core.gait.behaviors import Engine, GaitBehaviors
 from ....core.kinematics import design_openings, joint_frames_world
 from ....core.model import Array, Body, Dof, Joint, Mechanism
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
@@ -152,7 +152,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     """Read a mechanism as it is designed; return it, the design poses of its parts and the ids of its bodies."""
     rig, collection = require_rig(model), collection_of(model)
     if is_from_newer_release(rig):
-        raise ValueError(f"{rig.name!r}: saved by a newer release of Knuckle. Update Knuckle")
+        raise ValueError(Message("{}: saved by a newer release of Knuckle. Update Knuckle", repr(rig.name)))
     base = _document_mechanism(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # parts without objects stay
     mechanism.restraints = with_mirrored_restraints(rig, base.restraints)
@@ -222,13 +222,19 @@ def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collect
     """
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
-        told = f"{rig.name!r}: scaled as a whole, the file keeps its own size. Clear the scale (Alt+S)"
+        told = Message("{}: scaled as a whole, the file keeps its own size. Clear the scale (Alt+S)", repr(rig.name))
         report.warn("scaled-model", told)
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
-            report.warn("stranger", f"{obj.name!r}: not exported, it is not a part of the mechanism", where=obj.name)
+            report.warn(
+                "stranger",
+                Message("{}: not exported, it is not a part of the mechanism", repr(obj.name)),
+                where=obj.name,
+            )
         if record_of(obj).role == "MODEL" and obj != rig:
-            told = f"{obj.name!r}: another mechanism in the collection of {rig.name!r}, exported separately"
+            told = Message(
+                "{}: another mechanism in the collection of {}, exported separately", repr(obj.name), repr(rig.name)
+            )
             report.info("copied-model", told, where=obj.name)
 
 
@@ -306,7 +312,7 @@ class _PartReader:
         elif obj.type == "MESH" and self.designs.is_mesh_edited(obj):
             self.report.warn(
                 "mesh-edited",
-                f"Mesh of {file_name(obj)!r}: edited by hand, files keep its previous shape",
+                Message("Mesh of {}: edited by hand, files keep its previous shape", repr(file_name(obj))),
                 where=own,
             )
         read_mass_edit(obj, body, self.derived, self.report)
@@ -372,8 +378,8 @@ class _PartReader:
             self.report.warn("uneven-scale", "Round shape: scaled unevenly, the larger side is written", where=obj.name)
 
     def _report_new_part(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
-        copy = f", a copy of {original.name!r}" if original is not None else ""
-        self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
+        copy = Message(", a copy of {}", repr(original.name)) if original is not None else ""
+        self.report.info("added", Message("{} {} is new{}", kind, repr(file_name(obj)), copy), where=own)
 
 
 def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
@@ -484,7 +490,7 @@ class DocumentFacts:
         present = {joint.id for joint in mechanism.joints}
         for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
             for part_id in sorted(gone):
-                report.info("deleted", f"{kind} {names[part_id]!r} was deleted", where=part_id)
+                report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
         if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
             mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
         self._drop_orphans(mechanism, lost, self.joints.keys() - {joint.id for joint in mechanism.joints}, report)
@@ -493,7 +499,9 @@ class DocumentFacts:
         """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
         if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
-        report.info("deleted", f"Joint {joint.name!r} was deleted with its body", where=joint.id)
+        report.info(
+            "deleted", Message("{} {} was deleted{}", "Joint", repr(joint.name), " with its body"), where=joint.id
+        )
         return True
 
     @staticmethod
@@ -502,7 +510,11 @@ class DocumentFacts:
         kept = []
         for item in mechanism.restraints:
             if item.joint in joints or lost & {*(item.bodies or ())}:
-                report.info("deleted", f"Restraint {item.name!r} was deleted with its body or joint", where=item.name)
+                report.info(
+                    "deleted",
+                    Message("{} {} was deleted{}", "Restraint", repr(item.name), " with its body or joint"),
+                    where=item.name,
+                )
             else:
                 kept.append(item)
         mechanism.restraints = kept

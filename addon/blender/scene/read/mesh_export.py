@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from ....core.model import Array, Body, Mechanism, Shape
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....formats.document.conversion_losses import ConversionLosses
 from ....formats.meshes.copy import IS_WRITTEN
 from ....formats.meshes.obj import format_obj
@@ -61,7 +61,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
             )
     losses.tell(report)
     if meshes.written:
-        report.info("meshes-written", f"Meshes written to {meshes.folder.name}: {len(meshes.written)}")
+        report.info("meshes-written", Message("Meshes written to {}: {}", meshes.folder.name, len(meshes.written)))
     return report
 
 

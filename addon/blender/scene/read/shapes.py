@@ -15,7 +15,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.model import Array, Body, Shape
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
 from ...data.access import record_of
 from ...data.conversion import DEFAULT_SHAPE_SIZE, read_shape
@@ -45,7 +45,7 @@ def read_collision_children(
         if holder is not None and (holder, number) not in out:
             out[holder, number] = obj, designs.on(obj, holder)
         elif obj.parent is not None or holder is not None:
-            told = f"{obj.name!r}: not exported, it is a copy or a collision shape of another body"
+            told = Message("{}: not exported, it is a copy or a collision shape of another body", repr(obj.name))
             report.warn("stranger", told, where=obj.name)
     return out
 
@@ -85,7 +85,11 @@ def read_body_shapes(
         if not kept.has_child or is_copy:
             out.append(shape)
             continue
-        report.info("deleted", f"A collision shape of {obj.name!r} was deleted ({shape.type})", where=obj.name)
+        report.info(
+            "shape-deleted",
+            Message("A collision shape of {} was deleted ({})", repr(obj.name), shape.type),
+            where=obj.name,
+        )
         if shape.visual:
             out.append(replace(shape, collision=False))
     return out
@@ -215,9 +219,13 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
     if shown is not None and is_mass_typed(obj) and body.mass == shortest_float(obj.rigid_body.mass):
         report.warn(
             "mass-typed",
-            f"Mass: now {body.mass:.4g} kg as entered in Blender's Physics tab, which showed {shown:.4g} of "
-            f"{before:.4g} "
-            "kg. Its inertia proxy has the rest",
+            Message(
+                "Mass: now {} kg as entered in Blender's Physics tab, which showed {} of {} kg. Its inertia "
+                "proxy has the rest",
+                f"{body.mass:.4g}",
+                f"{shown:.4g}",
+                f"{before:.4g}",
+            ),
             where=file_name(obj),
         )
     if body.mass != before and body.inertia is not None and before > 0.0:

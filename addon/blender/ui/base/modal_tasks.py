@@ -13,6 +13,7 @@ from typing import Any
 
 import bpy
 
+from ....core.report import Message
 from ...locale import told
 from ...progress import TimeEstimate, WorkStep, format_duration
 from .operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
@@ -51,7 +52,7 @@ class ModalTask(ModelOperator):
 
     def stopped_message(self) -> str:
         """Return the message for a user who has stopped the task."""
-        return f"{self.bl_label}: stopped, nothing was changed"
+        return Message("{}: stopped, nothing was changed", self.bl_label)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Run all steps at once."""
@@ -115,7 +116,9 @@ class ModalTask(ModelOperator):
             return cancel_with_error(self, error)
         except ReferenceError:  # deleted in another window or by a script
             self._leave()
-            return cancel_with_error(self, f"{self.bl_label}: stopped, because its mechanism was deleted or undone")
+            return cancel_with_error(
+                self, Message("{}: stopped, because its mechanism was deleted or undone", self.bl_label)
+            )
         except BaseException:
             self._leave()
             raise
@@ -132,7 +135,9 @@ class ModalTask(ModelOperator):
         while time.perf_counter() < until:
             step = WorkStep(*next(self._steps))
         text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
-        self._running_task.show(told(f"{self.progress_text(step)}: {text}.  Esc stops it"), text, step.portion)
+        self._running_task.show(
+            told(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion
+        )
 
     def _leave(self) -> None:
         if self._running_task is not None:
@@ -144,8 +149,8 @@ def progress_text(step: WorkStep, seconds_left: float | None) -> str:
     part, parts = step.counted
     percent = int(100 * step.portion)
     if seconds_left is None:
-        return told(f"{part} of {parts} ({percent} %)")
-    return told(f"{part} of {parts} ({percent} %, {format_duration(seconds_left)} left)")
+        return told(Message("{} of {} ({} %)", part, parts, percent))
+    return told(Message("{} of {} ({} %, {} left)", part, parts, percent, format_duration(seconds_left)))
 
 
 def is_interactive(context: bpy.types.Context) -> bool:

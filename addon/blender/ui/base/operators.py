@@ -12,7 +12,7 @@ import bpy
 from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
-from ....core.report import Entry, FormatError, Report
+from ....core.report import Entry, FormatError, Message, Report, join_messages
 from ...data.access import record_of
 from ...data.datablocks import datablocks_since, newest_session_uid
 from ...data.queries import (
@@ -85,7 +85,7 @@ def no_model_message(context: bpy.types.Context) -> str:
         return orphans_message(context.scene, active)
     count = len(list(rigs_in(context.scene)))
     if count:
-        return f"The scene has {count} mechanisms: select a part of one"
+        return Message("The scene has {} mechanisms: select a part of one", count)
     gone = next(iter(models_without_armature(context.scene)), None)
     if gone is not None:
         return deleted_armature_message(gone)
@@ -96,7 +96,12 @@ def no_model_message(context: bpy.types.Context) -> str:
         return instance_message(shown)
     for scene in bpy.data.scenes:
         if (rig := next(rigs_in(scene), None)) is not None:
-            return f"There is no mechanism in scene {context.scene.name!r}: {rig.name!r} is in scene {scene.name!r}"
+            return Message(
+                "There is no mechanism in scene {}: {} is in scene {}",
+                repr(context.scene.name),
+                repr(rig.name),
+                repr(scene.name),
+            )
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
@@ -114,9 +119,10 @@ def _shows_model(obj: bpy.types.Object | None) -> bool:
 
 def instance_message(obj: bpy.types.Object) -> str:
     """Return the message for a collection instance of a mechanism."""
-    return (
-        f"{obj.name!r} is a collection instance, which cannot be edited: use File > Append, or "
-        "File > Link with Instance Collections off"
+    return Message(
+        "{} is a collection instance, which cannot be edited: use File > Append, or File > Link with "
+        "Instance Collections off",
+        repr(obj.name),
     )
 
 
@@ -126,14 +132,14 @@ def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> 
     Args:
         model: The armature, the mechanism's collection or one of its parts.
     """
-    return f"The armature of {model.name!r} was deleted: restore it with Rebuild Missing Parts"
+    return Message("The armature of {} was deleted: restore it with Rebuild Missing Parts", repr(model.name))
 
 
 def newer_release_message(rig: bpy.types.Object) -> str:
     """Return the message for a mechanism that a newer release has saved; empty for others."""
     if not is_from_newer_release(rig):
         return ""
-    return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
+    return Message("{} was saved by a newer Knuckle: update Knuckle to work on it", repr(rig.name))
 
 
 def linked_model_message(rig: bpy.types.Object) -> str:
@@ -142,7 +148,9 @@ def linked_model_message(rig: bpy.types.Object) -> str:
         return newer_release_message(rig)
     if not is_foreign(rig):
         return ""
-    return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
+    return Message(
+        "{} is linked from another file: make it local first (Object > Relations > Make Local > All)", repr(rig.name)
+    )
 
 
 def linked_copy_message(rig: bpy.types.Object) -> str:
@@ -150,9 +158,11 @@ def linked_copy_message(rig: bpy.types.Object) -> str:
     original = linked_original(rig)
     if original is None:
         return ""
-    return (
-        f"{rig.name!r} is a linked copy (Alt+D), which shares its settings with {original.name!r}. "
-        "Delete it and duplicate the whole mechanism with Shift+D"
+    return Message(
+        "{} is a linked copy (Alt+D), which shares its settings with {}. Delete it and duplicate the "
+        "whole mechanism with Shift+D",
+        repr(rig.name),
+        repr(original.name),
     )
 
 
@@ -243,12 +253,12 @@ def report_result(operator: bpy.types.Operator, line: str, report: Report | None
     for entry in warnings:
         kinds.setdefault(entry.code, []).append(entry)
     for entry, *more in list(kinds.values())[:_MAX_WARNINGS]:
-        message = told(f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
-        like_it = told(f"{len(more)} more of this kind")
+        message = told(Message("Line {}: {}", entry.line, entry.message) if entry.line else entry.message)
+        like_it = told(Message("{} more of this kind", len(more)))
         report_message(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
     hidden = sum(map(len, list(kinds.values())[_MAX_WARNINGS:]))
     if hidden:
-        report_message(operator, {"WARNING"}, f"… and {count_with_noun(hidden, 'more warning')}")
+        report_message(operator, {"WARNING"}, Message("… and {}", count_with_noun(hidden, "more warning")))
     report_message(operator, {"WARNING" if warnings else "INFO"}, line)
 
 
@@ -261,12 +271,13 @@ def model_summary(rig: bpy.types.Object) -> str:
     """Return the counts of a mechanism's parts, such as ``13 bodies, 12 joints, 0 loops``."""
     joints = parts(rig, "JOINT")
     loops = sum(record_of(empty).joint.loop for empty in joints)
-    return ", ".join(
+    return join_messages(
+        ", ",
         (
             count_with_noun(len(parts(rig, "BODY")), "body", "bodies"),
             count_with_noun(len(joints), "joint"),
             count_with_noun(loops, "loop"),
-        )
+        ),
     )
 
 

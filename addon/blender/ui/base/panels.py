@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 
 from ....installation import manual_page_url
+from ...data.conversion import stored_message
 from ...locale import CONTEXT, told
 from .operators import active_model, linked_copy_message, newer_release_message
 
@@ -132,12 +133,12 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 def is_truncated(context: bpy.types.Context, row: Any) -> bool:
     """Return whether a list truncates a message."""
-    return len(wrap_text(context, told(row.message), room=74)) > _MAX_LINES
+    return len(wrap_text(context, told(stored_message(row)), room=74)) > _MAX_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """Draw a row of a list: a message with its severity, truncated after ``_MAX_LINES`` lines."""
-    lines = wrap_text(context, told(row.message) + place, room=74)
+    lines = wrap_text(context, told(stored_message(row)) + place, room=74)
     column = layout.column(align=True)
     column.scale_y = 0.8
     if len(lines) > _MAX_LINES:
@@ -153,7 +154,9 @@ def filter_rows(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list
     """
     wanted, shown = panel.filter_name.lower(), _severity_filter(context)
     flags = [
-        panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0
+        panel.bitflag_filter_item
+        if getattr(shown, severity_of(row)) and wanted in told(stored_message(row)).lower()
+        else 0
         for row in rows
     ]
     order = sorted(range(len(rows)), key=lambda index: _SEVERITIES.index(severity_of(rows[index])))

@@ -8,8 +8,10 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
+from ....core.report import Message, join_messages
 from ....core.validation import Finding
 from ...data.access import armature_settings, settings
+from ...data.conversion import store_message, stored_message
 from ...data.queries import is_orphan_part
 from ...editing.repair.checks import check_model
 from ...editing.repair.fixes import fix
@@ -42,7 +44,8 @@ def _store_findings(rig: bpy.types.Object, found: list[Finding]) -> None:
     model.checked = True
     for finding in found:
         row = model.findings.add()
-        row.code, row.severity, row.message, row.kind = finding.code, finding.severity, finding.message, finding.kind
+        row.code, row.severity, row.kind = finding.code, finding.severity, finding.kind
+        store_message(row, "message", finding.message)
         row.fix, row.or_fix, row.ids = finding.fix, finding.or_fix, "\n".join(finding.parts)
         objects = known.get(finding.kind, dict(bpy.data.objects) if finding.kind == "object" else {})
         row.parts = "\n".join(objects[part].name for part in finding.parts if part in objects)
@@ -54,7 +57,7 @@ def _findings_message(found: list[Finding]) -> str:
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
     progress_text = [count_with_noun(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
-    return ", ".join(progress_text + ([count_with_noun(hints, "hint")] if hints else []))
+    return join_messages(", ", progress_text + ([count_with_noun(hints, "hint")] if hints else []))
 
 
 class KNUCKLE_OT_check_model(ModelOperator):
@@ -100,7 +103,9 @@ class KNUCKLE_OT_fix_finding(ModelOperator):
             raise ValueError("Click a row of the list first")
         row = model.findings[number]
         parts = tuple(row.ids.split("\n"))
-        done = fix(rig, Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix), self.other)
+        done = fix(
+            rig, Finding(row.code, row.severity, stored_message(row), row.kind, parts, row.fix, row.or_fix), self.other
+        )
         _store_findings(rig, check_model(rig))
         report_message(self, {"INFO"}, done)
         return {"FINISHED"}
@@ -161,7 +166,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
         row = model.findings[model.finding_index]
         box = layout.box().column(align=True)
         if is_truncated(context, row):
-            draw_paragraph(context, box, row.message)
+            draw_paragraph(context, box, stored_message(row))
         for name in filter(None, row.parts.split("\n")):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):
@@ -223,7 +228,7 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
             return cancel_with_error(self, error)
         done = "; ".join(out.done)
         if done:
-            report_result(self, f"Rebuilt or restored: {done}", out.report)
+            report_result(self, Message("Rebuilt or restored: {}", done), out.report)
         else:
             report_result(self, "Nothing is missing", out.report)
         return {"FINISHED"}

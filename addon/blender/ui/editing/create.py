@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from mathutils import Matrix
 
+from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.queries import rig_of
 from ...editing.authoring import DEFAULT_DENSITY, add_joint, make_body, new_model
@@ -79,7 +80,9 @@ class KNUCKLE_OT_new_model(AddModelOperator):
         except ERRORS as error:
             return cancel_with_error(self, error)
         _activate(context, rig)
-        report_message(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        report_message(
+            self, {"INFO"}, Message("{} added: select meshes and Make Body", repr(record_of(rig).source_name))
+        )
         return {"FINISHED"}
 
 
@@ -132,14 +135,16 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
         """Make the selected meshes bodies; during symmetric editing, link or create their twins."""
         chosen = _plain_meshes(context)
         report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
-        told = f"{count_with_noun(len(chosen), 'body', 'bodies')} made"
+        told = Message("{} made", count_with_noun(len(chosen), "body", "bodies"))
         if self.twins and settings(rig).symmetric:
             with without_live_mirror(rig):
                 linked, made, more = create_body_twins(rig, chosen)
             report.extend(more)
             if linked or made:
                 pairs, twins = count_with_noun(linked, "pair"), count_with_noun(made, "twin")
-                told = f"{count_with_noun(len(chosen), 'body', 'bodies')} made, and {twins}; {pairs} linked"
+                told = Message(
+                    "{} made, and {}; {} linked", count_with_noun(len(chosen), "body", "bodies"), twins, pairs
+                )
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -155,10 +160,10 @@ def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.
     chosen = [obj for obj in context.view_layer.objects.selected if obj.type == "MESH"]
     plain = next((obj for obj in chosen if rig_of(obj) is None), None)
     if plain is not None:
-        raise ValueError(f"{plain.name!r} is no body yet: Make Body first")
+        raise ValueError(Message("{} is no body yet: Make Body first", repr(plain.name)))
     foreign = next((obj for obj in chosen if record_of(obj).role == "BODY" and record_of(obj).model != rig), None)
     if foreign is not None:
-        raise ValueError(f"{foreign.name!r} is of another mechanism: Merge the two first")
+        raise ValueError(Message("{} is of another mechanism: Merge the two first", repr(foreign.name)))
     bodies = [obj for obj in chosen if record_of(obj).role == "BODY"]
     active = context.view_layer.objects.active
     if len(bodies) == 1:
@@ -209,15 +214,15 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         empty, report = add_joint(rig, parent, child, place, self.type, self.name)
-        ends = f"{child.name!r} to {parent.name!r}" if parent is not None else f"{child.name!r} to the world"
-        told = f"{empty.name!r} joins {ends}"
+        ends = Message("{} to {}", repr(child.name), "the world" if parent is None else repr(parent.name))
+        told = Message("{} joins {}", repr(empty.name), ends)
         if self.twins and settings(rig).symmetric:
             context.view_layer.update()  # evaluate moved objects first
             with without_live_mirror(rig):
                 mate, more = create_joint_twin(rig, empty)
             report.extend(more)
             if mate is not None:
-                told = f"{empty.name!r} joins {ends}, and its twin {mate.name!r} their twins"
+                told = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(mate.name))
         report_result(self, told, report)
         return {"FINISHED"}
 

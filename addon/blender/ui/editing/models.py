@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
+from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
@@ -64,8 +65,10 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
             )
         if context.mode == "OBJECT":
             select_only(context, made)
-        told = f"{count_with_noun(len(limb.bodies), 'body', 'bodies')} and {count_with_noun(len(limb.joints), 'joint')}"
-        report_result(self, f"Duplicated: {told}", report)
+        told = Message(
+            "{} and {}", count_with_noun(len(limb.bodies), "body", "bodies"), count_with_noun(len(limb.joints), "joint")
+        )
+        report_result(self, Message("Duplicated: {}", told), report)
         return {"FINISHED"}
 
 
@@ -108,11 +111,15 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
         if settings(made).symmetric:
             start_live_mirror(made)
         select_only(context, [made])
-        told = f"{record_of(made).source_name!r} is a mechanism of its own: {model_summary(made)}"
+        told = Message("{} is a mechanism of its own: {}", repr(record_of(made).source_name), model_summary(made))
         if across:
             names = ", ".join(map(repr, across))
             held = self.across == "WORLD"
-            told = f"{told}; attached to the world by {names}" if held else f"{told}; deleted: {names}"
+            told = (
+                Message("{}; attached to the world by {}", told, names)
+                if held
+                else Message("{}; deleted: {}", told, names)
+            )
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -148,11 +155,15 @@ class KNUCKLE_OT_merge_models(ModelOperator):
         with without_live_mirror(rig):
             renamed, report = merge_models(rig, others)
         select_only(context, [rig])
-        told = (
-            f"{record_of(rig).source_name!r} merged with {count_with_noun(len(others), 'mechanism')}: "
-            f"{model_summary(rig)}"
+        told = Message(
+            "{} merged with {}: {}",
+            repr(record_of(rig).source_name),
+            count_with_noun(len(others), "mechanism"),
+            model_summary(rig),
         )
-        report_result(self, told + (f"; {count_with_noun(renamed, 'name')} numbered" if renamed else ""), report)
+        report_result(
+            self, told + (Message("; {} numbered", count_with_noun(renamed, "name")) if renamed else ""), report
+        )
         return {"FINISHED"}
 
 
@@ -175,7 +186,7 @@ class KNUCKLE_OT_switch_assembly(ModelOperator):
         """Switch the assembly off if it is on, else on."""
         on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
         report = switch_assembly(rig, self.path, on)
-        report_result(self, f"{self.path!r} is {'on' if on else 'off'}", report)
+        report_result(self, Message("{} is {}", repr(self.path), "on" if on else "off"), report)
         return {"FINISHED"}
 
 

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ....core.report import abbreviate_names
+from ....core.report import Message, abbreviate_names
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
@@ -78,9 +78,9 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         """Set the type of the joint and of its twin."""
         report = set_joint_types(empty, mate, self.type)
-        told = f"{empty.name!r} is {self.type} now"
+        told = Message("{} is {} now", repr(empty.name), self.type)
         if mate is not None:
-            told = f"{empty.name!r} is {self.type} now, and so is its twin {mate.name!r}"
+            told = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(mate.name))
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -97,10 +97,16 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
         """Swap parent and child of the joint and of its twin."""
         report = swap_ends_of_pair(empty, mate)
         own = record_of(empty).joint
-        told = f"{own.parent.name!r} carries {own.child.name!r} now"
+        told = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
         if mate is not None:
             its = record_of(mate).joint
-            told = f"{own.parent.name!r} carries {own.child.name!r} now, and {its.parent.name!r} {its.child.name!r}"
+            told = Message(
+                "{} carries {} now, and {} {}",
+                repr(own.parent.name),
+                repr(own.child.name),
+                repr(its.parent.name),
+                repr(its.child.name),
+            )
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -126,16 +132,18 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         joint = record_of(empty).joint
         child = joint.child or joint.parent
         if child is None:
-            raise ValueError(f"{empty.name!r} has no body")
+            raise ValueError(Message("{} has no body", repr(empty.name)))
         place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
         before = joint_frame_matrix(empty)[:3, :3]
         report = move_joint_pair(empty, mate, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
-        told = f"{empty.name!r} moved"
+        told = Message("{} moved", repr(empty.name))
         if mate is not None:
-            told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
-        report_result(self, told + (f"; rotated by {angle:.3g}°" if angle > _TURN_TOLERANCE else ""), report)
+            told = Message("{} moved, and so did its twin {}", repr(empty.name), repr(mate.name))
+        report_result(
+            self, told + (Message("; rotated by {}°", f"{angle:.3g}") if angle > _TURN_TOLERANCE else ""), report
+        )
         return {"FINISHED"}
 
 
@@ -161,10 +169,10 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
         with without_live_mirror(rig):
             bodies, joints, report = delete_parts(rig, every)
         gone = count_with_noun(bodies, "body", "bodies"), count_with_noun(joints, "joint")
-        told = f"{gone[0]} and {gone[1]} deleted"
+        told = Message("{} and {} deleted", gone[0], gone[1])
         if len(every) > len(chosen):
             twins = count_with_noun(len(every) - len(chosen), "twin")
-            told = f"{gone[0]} and {gone[1]} deleted, including {twins} by symmetric editing"
+            told = Message("{} and {} deleted, including {} by symmetric editing", gone[0], gone[1], twins)
         report_result(self, told, report)
         return {"FINISHED"}
 
@@ -185,8 +193,10 @@ class KNUCKLE_OT_refit(ModelOperator):
         if reset:
             report.info(
                 "residue-reset",
-                f"Bones {abbreviate_names(reset, 4)}: channels that are no degree of freedom of their joints were "
-                "reset",
+                Message(
+                    "Bones {}: channels that are no degree of freedom of their joints were reset",
+                    abbreviate_names(reset, 4),
+                ),
             )
         if applied:
             report.warn("rest-applied", applied_pose_message())

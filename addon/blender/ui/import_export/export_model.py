@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from .... import formats
 from ....core.model import Mechanism
-from ....core.report import Report
+from ....core.report import Message, Report
 from ....core.up_axis import rotate_mechanism, upright_transform
 from ....formats.text.file_io import write_transaction
 from ...data.access import record_of, settings
@@ -51,7 +51,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     format: EnumProperty(
         name="Format",
         description="Format of the file",
-        items=[(row.id, row.label, f"Write a {row.label} file") for row in formats.FORMATS.values()],
+        items=[(row.id, row.label, "Write a file of this format") for row in formats.FORMATS.values()],
     )
     upright: BoolProperty(
         name="Upright",
@@ -132,9 +132,9 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             return cancel_with_error(self, error)
         bodies = count_with_noun(len(mechanism.bodies), "body", "bodies")
         joints = count_with_noun(len(mechanism.joints), "joint")
-        edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
-        changes = f"; added or deleted: {edits}" if edits else ""
-        report_result(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
+        edits = sum(entry.code in {"added", "deleted", "shape-deleted"} for entry in report.entries)
+        changes = Message("; added or deleted: {}", edits) if edits else ""
+        report_result(self, Message("Exported {}: {}, {}{}", bpy.path.basename(path), bodies, joints, changes), report)
         return {"FINISHED"}
 
     def _save(self, mechanism: Mechanism, path: str) -> Report:
@@ -152,10 +152,12 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             return rig
         collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
         if collection is None:
-            raise ValueError(f"There is no collection {self.collection!r}")
+            raise ValueError(Message("There is no collection {}", repr(self.collection)))
         rigs = [obj for obj in collection.all_objects if record_of(obj).role == "MODEL"]
         if len(rigs) > 1:
-            raise ValueError(f"Collection {collection.name!r} holds {len(rigs)} mechanisms: a file holds one")
+            raise ValueError(
+                Message("Collection {} holds {} mechanisms: a file holds one", repr(collection.name), len(rigs))
+            )
         return require_rig(collection)
 
 

@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from .... import formats
 from ....core.model import Motion
-from ....core.report import Entry, Report
+from ....core.report import Entry, Message, Report
 from ....formats.xmdi import FRAME_SECONDS
 from ...animation import SampleOptions, Units, read_motion
 from ...animation.actions import active_action, motion_actions, temporary_action
@@ -42,8 +42,8 @@ from .import_motion import MOTION_EXTENSIONS, menu_label
 
 #: Report codes of motion exports; the next export replaces them.
 EXPORT_CODES = (
-    "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
-    "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
+    "servos-taken", "values-beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times",
+    "left-over-unit", "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
     "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
 )  # fmt: skip
 _AS_IMPORTED = (
@@ -196,9 +196,11 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         if len(motions) == 1:
             servos = count_with_noun(len(motions[0].trajectories), "servo")
             how = next((entry.message for entry in report.entries if entry.code == "servos-taken"), "")
-            report_result(self, f"Exported {name}: {servos}, {motions[0].duration:g} s ({how})", report)
+            report_result(
+                self, Message("Exported {}: {}, {} s ({})", name, servos, f"{motions[0].duration:g}", how), report
+            )
         else:
-            report_result(self, f"Exported {name}: {len(motions)} motions", report)
+            report_result(self, Message("Exported {}: {} motions", name, len(motions)), report)
         return {"FINISHED"}
 
     def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> SampleOptions:
@@ -206,7 +208,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         first = self.frame_start if self._has("frame_start") else None
         last = self.frame_end if self._has("frame_end") else None
         if first is not None and last is not None and last < first:
-            raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
+            raise ValueError(Message("The range ends (frame {}) before it begins (frame {})", last, first))
         joints = _selected_ids(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
         if self.servos == "SELECTED" and not joints:
             raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
@@ -272,8 +274,11 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
             return None
         if is_foreign(rig):
             raise ValueError(
-                f"{rig.name!r} is linked from another file, where Drive is not Keyframes: physics cannot "
-                "run here. Make it local first (Object > Relations > Make Local > All)"
+                Message(
+                    "{} is linked from another file, where Drive is not Keyframes: physics cannot run here. Make it "
+                    "local first (Object > Relations > Make Local > All)",
+                    repr(rig.name),
+                )
             )
         last = self.frame_end if self._has("frame_end") else None
         shown = shown_frames(context.scene)

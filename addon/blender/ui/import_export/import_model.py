@@ -10,6 +10,7 @@ from bpy.props import CollectionProperty, StringProperty
 
 from .... import formats
 from ....core.model import Mechanism
+from ....core.report import Message
 from ...data.preferences import overlay_defaults
 from ...data.queries import parts, require_rig, rigs_in
 from ...locale import told
@@ -207,7 +208,7 @@ class IO_FH_mechanism(bpy.types.FileHandler):
 
 
 def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
-    return f"Imported {mechanism.name}: {model_summary(rig)}, {count_with_noun(warnings, 'warning')}"
+    return Message("Imported {}: {}, {}", mechanism.name, model_summary(rig), count_with_noun(warnings, "warning"))
 
 
 def set_object_mode(context: bpy.types.Context) -> None:
@@ -227,7 +228,9 @@ def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """Draw the entry of File > Import."""
-    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(MODEL_EXTENSIONS)})"))
+    self.layout.operator(
+        IMPORT_SCENE_OT_mechanism.bl_idname, text=told(Message("Mechanism ({})", " ".join(MODEL_EXTENSIONS)))
+    )
 
 
 CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from .... import formats
 from ....core.model import Motion
-from ....core.report import FormatError, Report
+from ....core.report import FormatError, Message, Report
 from ...animation import Units, apply
 from ...animation.actions import activate_action, active_action
 from ...animation.apply_motion import match_channels, natural_frame_rate, stack_in_nla
@@ -146,7 +146,9 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         if self.model:
             rig: Any = context.scene.objects.get(self.model)
             if rig is None or rig not in list(rigs_in(context.scene)):
-                report_message(self, {"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
+                report_message(
+                    self, {"ERROR"}, Message("{} is not the armature of a mechanism in this scene", repr(self.model))
+                )
                 return {"CANCELLED"}
         elif active_model(context) is None:
             report_message(self, {"ERROR"}, no_model_message(context))
@@ -185,7 +187,9 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         report_result(
             self,
-            keyed[-1] if len(motions) == 1 else f"{count_with_noun(len(motions), 'motion')}; {first.name!r} plays",
+            keyed[-1]
+            if len(motions) == 1
+            else Message("{}; {} plays", count_with_noun(len(motions), "motion"), repr(first.name)),
             report,
         )
         return {"FINISHED"}

@@ -9,7 +9,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
-from ....core.report import format_number
+from ....core.report import Message, format_number
 from ....core.stops import StopPair
 from ...animation.frame_time import Clock
 from ...animation.motion_checks import ServoRow, cached_rows
@@ -291,7 +291,11 @@ def _draw_demand(context: bpy.types.Context, layout: Any, name: str, row: ServoR
         texts = value_range(row, found.low, found.high), value_range(row, found.lower, found.upper)
     else:
         seconds = found.jump_at if found.jump else found.velocity_at
-        speed = told(f"jumps {number_text(row, found.jump)}") if found.jump else _rate_text(row, found.velocity, "s")
+        speed = (
+            told(Message("jumps {}", number_text(row, found.jump)))
+            if found.jump
+            else _rate_text(row, found.velocity, "s")
+        )
         texts = speed, _rate_text(row, found.acceleration, "s²")
     left.label(text=name, translate=False)
     for text in texts:

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
+from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.batch_edits import dof_records
 from ...data.conversion import is_angle
@@ -207,7 +208,7 @@ class KNUCKLE_OT_tick_joints(ModelOperator):
                     "SELECTED": empty in selected,
                 }[self.to]
             count += any(dof.is_marked for dof in dof_records(empty))
-        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} marked")
+        report_message(self, {"INFO"}, Message("{} marked", count_with_noun(count, "joint")))
         return {"FINISHED"}
 
 
@@ -238,7 +239,7 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the joints that get the values."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return told(f"Copy stops, servo and springs. {items[properties.to].description}")
+        return told(Message("Copy stops, servo and springs. {}", items[properties.to].description))
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the options."""
@@ -256,8 +257,8 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
         if self.to == "TWINS":
             lone = sum(twin_of(empty) is None for empty in chosen)
             given = count_with_noun(copy_to_twins(chosen), "twin")
-            alone = f"Values given to {given}, {lone} without a twin"
-            report_message(self, {"INFO"}, alone if lone else f"Values given to {given}")
+            alone = Message("Values given to {}, {} without a twin", given, lone)
+            report_message(self, {"INFO"}, alone if lone else Message("Values given to {}", given))
             return {"FINISHED"}
         source = active_joint(context, rig)
         if source is None:
@@ -267,10 +268,12 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
         others = [empty for empty in chosen if empty != source]
         if not others:
             meant = "marked" if self.to == "TICKED" else "selected"
-            raise ValueError(f"Only {file_name(source)!r} is {meant}: choose the joints that get its values")
+            raise ValueError(
+                Message("Only {} is {}: choose the joints that get its values", repr(file_name(source)), meant)
+            )
         changed, unlike = copy_values(source, others, [name for name in COPIED_FIELDS if getattr(self, name)])
-        like = f"{count_with_noun(changed, 'joint')} set like {file_name(source)!r}"
-        report_message(self, {"INFO"}, f"{like}, {unlike} of another kind" if unlike else like)
+        like = Message("{} set like {}", count_with_noun(changed, "joint"), repr(file_name(source)))
+        report_message(self, {"INFO"}, Message("{}, {} of another kind", like, unlike) if unlike else like)
         return {"FINISHED"}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ....core.report import Message
 from ...animation.loops.live_solver import rigid_loop_joints
 from ...animation.motion_checks import cached_rows
 from ...data.access import record_of, settings
@@ -78,22 +79,22 @@ def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object,
         said = "All servos keep within their stops" if stopped else "None of its servos has stops"
         draw_paragraph(context, layout, said, "CHECKMARK" if stopped else "NONE")
         return
-    leaving = told(f"{count_with_noun(len(beyond), 'servo leaves its', 'servos leave their')} stops")
+    leaving = told(Message("{} stops", count_with_noun(len(beyond), "servo leaves its", "servos leave their")))
     draw_paragraph(context, layout, leaving, "ERROR")
     active = active_joint(context, rig)
     bones = set(chain_bones(active)) if active is not None else set()
     row = next((row for row in beyond if row.bone in bones), beyond[0])
     box = layout.box().column(align=True)
-    box.label(text=told(f"{row.found.name} leaves its stops"), translate=False)
+    box.label(text=told(Message("{} leaves its stops", row.found.name)), translate=False)
     for each in row.found.outside[:_MAX_EXCESSES]:
         first, last = (frame_at_time(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
-        stretch = f"Frames {first:.4g} to {last:.4g}: {number_text(row, each.by)} {side}"
+        stretch = Message("Frames {} to {}: {} {}", f"{first:.4g}", f"{last:.4g}", number_text(row, each.by), side)
         show = box.operator("knuckle.show_servo", text=told(stretch), translate=False)
         show.servo, show.frame = row.found.name, frame_at_time(context.scene, each.worst)
     more = len(row.found.outside) - _MAX_EXCESSES
     if more > 0:
-        box.label(text=told(f"and {count_with_noun(more, 'more time')}"))
+        box.label(text=told(Message("and {}", count_with_noun(more, "more time"))))
 
 
 class _JointPanel(ModelPanel):
@@ -139,7 +140,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         chain = chain_bones(empty)
         for dof in joint.dofs:
             if dof.kind in {"ball", "free"}:
-                layout.label(text=told(f"Rotates freely ({dof.kind})"))
+                layout.label(text=told(Message("Rotates freely ({})", dof.kind)))
                 for number, part in enumerate(block_parts(joint, dof)):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue

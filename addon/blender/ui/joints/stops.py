@@ -9,6 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ....core.overlay_geometry import format_dof_value
+from ....core.report import Message
 from ...animation.fcurves import editable_action
 from ...data.access import record_of, settings
 from ...editing.joint_settings import (
@@ -78,7 +79,7 @@ class KNUCKLE_OT_set_stops(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the source of the stops."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return told(f"{items[properties.to].description}. For all selected joints")
+        return told(Message("{}. For all selected joints", items[properties.to].description))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Set the stops from the pose or the active motion."""
@@ -91,8 +92,8 @@ class KNUCKLE_OT_set_stops(JointsOperator):
             count, report = stops_from_pose(rig, chosen, "lower" if self.to == "LOWER" else "upper")
         if not count:
             why = f": {report.entries[0].message}" if report.entries else ": a joint that closes a loop has no pose"
-            raise ValueError(f"No stop was set{why}")
-        report_result(self, f"Stops of {count_with_noun(count, 'servo')} set", report)
+            raise ValueError(Message("No stop was set{}", why))
+        report_result(self, Message("Stops of {} set", count_with_noun(count, "servo")), report)
         return {"FINISHED"}
 
 
@@ -127,7 +128,9 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
         ends = [end for end in STOP_ENDS if self.ends in {"BOTH", end.upper()}]
         count = switch_stops(rig, selected_joints(context, rig), self.on, ends)
         report_message(
-            self, {"INFO"}, f"Stops of {count_with_noun(count, 'servo')} switched {'on' if self.on else 'off'}"
+            self,
+            {"INFO"},
+            Message("Stops of {} switched {}", count_with_noun(count, "servo"), "on" if self.on else "off"),
         )
         return {"FINISHED"}
 
@@ -169,7 +172,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
                 context.view_layer.update()
         finally:
             sweep.end()
-        report_message(self, {"INFO"}, f"Played for {sweep.duration:.3g} s")
+        report_message(self, {"INFO"}, Message("Played for {} s", f"{sweep.duration:.3g}"))
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -202,7 +205,9 @@ class KNUCKLE_OT_sweep(JointsOperator):
             goes_on = self._show()
         except (ReferenceError, KeyError):  # armature or bones deleted, in another window or by a script
             self._leave()
-            return cancel_with_error(self, f"{self.bl_label}: stopped, because its mechanism was deleted or undone")
+            return cancel_with_error(
+                self, Message("{}: stopped, because its mechanism was deleted or undone", self.bl_label)
+            )
         except BaseException:
             self._leave()
             raise

@@ -13,6 +13,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
 from .... import formats
+from ....core.report import Message
 from ....core.templates import TEMPLATES
 from ....installation import sample_files
 from ...data.access import record_of
@@ -255,7 +256,7 @@ class KNUCKLE_OT_add_mechanism(AddModelOperator):
             return cancel_with_error(self, error)
         rig.matrix_world = Matrix.Translation(context.scene.cursor.location) @ rig.matrix_world
         select_only(context, [rig])
-        report_message(self, {"INFO"}, f"{record_of(rig).source_name!r} added: {model_summary(rig)}")
+        report_message(self, {"INFO"}, Message("{} added: {}", repr(record_of(rig).source_name), model_summary(rig)))
         return {"FINISHED"}
 
 

@@ -8,8 +8,10 @@ import bpy
 from bpy.props import BoolProperty, PointerProperty
 
 from .... import formats
+from ....core.report import Message
 from ...data import change_counter
 from ...data.access import record_of, settings
+from ...data.conversion import stored_message
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
 from ...editing.rig_update import is_moved_from_bones
@@ -132,7 +134,7 @@ def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, m
     if moved:
         box = layout.box()
         told = count_with_noun(moved, "joint was moved", "joints were moved")
-        draw_paragraph(context, box, f"{told}: the bones do not match. Update the armature", "ERROR")
+        draw_paragraph(context, box, Message("{}: the bones do not match. Update the armature", told), "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
@@ -144,6 +146,11 @@ class KnuckleSeverities(bpy.types.PropertyGroup):
     info: BoolProperty(name="Info", description="Show information", default=True)
 
 
+def _line_suffix(item: Any) -> str:
+    line = told(Message("line {}", item.line))
+    return f" ({line})" if item.line else ""
+
+
 class KNUCKLE_UL_report(bpy.types.UIList):
     """List of the report's entries, errors first."""
 
@@ -151,7 +158,7 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         """Draw a row of the list."""
-        draw_message(context, layout, item, f" ({told(f'line {item.line}')})" if item.line else "")
+        draw_message(context, layout, item, _line_suffix(item))
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         """Return the filter flags of the rows and their order."""
@@ -185,9 +192,9 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
             if line.where or is_truncated(context, line):
-                place = told(f"line {line.line}") + ": " if line.line else ""
+                place = told(Message("line {}", line.line)) + ": " if line.line else ""
                 where = f" [{line.where}]" if line.where else ""
-                draw_paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
+                draw_paragraph(context, layout.box(), f"{place}{told(stored_message(line))}{where}", translate=False)
 
 
 CLASSES = (

@@ -13,6 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ....core.accuracy import accuracy_verdict
 from ....core.motion.keyframes import MotionSpan
 from ....core.motion.retiming import SeamMode
+from ....core.report import Message
 from ...animation.fcurves import editable_action
 from ...animation.frame_time import Clock
 from ...animation.gait import bake_gait
@@ -190,14 +191,21 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
         left = path_warnings(rig, bones)
         if self.way == "CYCLES":
             span = repeat_endlessly(rig, seam, blend, gap, bones)
-            report_message(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
+            report_message(self, {"INFO"}, Message("Repeats every {} frames", f"{self.frames_of(scene, span):g}"))
             self.report_path_warnings(left)
             return {"FINISHED"}
         span = repeat_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
         report_message(
-            self, {"INFO"}, f"Plays {count_with_noun(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}"
+            self,
+            {"INFO"},
+            Message(
+                "Plays {}, {} frames each, to frame {}",
+                count_with_noun(self.rounds, "time"),
+                f"{frames:g}",
+                f"{last:g}",
+            ),
         )
         self.report_path_warnings(left)
         return {"FINISHED"}
@@ -227,7 +235,7 @@ class KNUCKLE_OT_stop_looping(_RetimeOperator):
         report_message(
             self,
             {"INFO"},
-            f"{count_with_noun(stop_repeating(rig, self.bones(context, rig)), 'curve')} no longer repeated",
+            Message("{} no longer repeated", count_with_noun(stop_repeating(rig, self.bones(context, rig)), "curve")),
         )
         return {"FINISHED"}
 
@@ -341,7 +349,9 @@ class KNUCKLE_OT_offset_motion(_RetimeOperator):
         offset_keys(rig, _frames_to_keys(scene, frames), self.wrap, _frames_to_keys(scene, self.gap), bones)
         self.report_path_warnings(left)
         self.extend_range(context, rig)
-        report_message(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
+        report_message(
+            self, {"INFO"}, Message("{} frames {}", f"{abs(frames):g}", "later" if frames >= 0 else "earlier")
+        )
         return {"FINISHED"}
 
 
@@ -404,7 +414,7 @@ class KNUCKLE_OT_scale_motion(_RetimeOperator):
         scale_action_speed(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
         lasts = _duration(scene, *motion_range(rig, bones))
         self.extend_range(context, rig)
-        report_message(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
+        report_message(self, {"INFO"}, Message("{} times as fast: lasts {} s", f"{speed:.4g}", f"{lasts:.4g}"))
         return {"FINISHED"}
 
 
@@ -435,12 +445,16 @@ class KNUCKLE_OT_bake_gait(ModelOperator):
         if not self.properties.is_property_set("frame_end"):
             self.frame_end = context.scene.frame_end
         if self.frame_end < self.frame_start:
-            raise ValueError(f"The range ends (frame {self.frame_end}) before it begins (frame {self.frame_start})")
+            raise ValueError(
+                Message("The range ends (frame {}) before it begins (frame {})", self.frame_end, self.frame_start)
+            )
         action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
         if action is None:
             raise ValueError("The mechanism has no gait")
         report_message(
-            self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}"
+            self,
+            {"INFO"},
+            Message("Gait baked to Action {}, frames {} to {}", repr(action.name), self.frame_start, self.frame_end),
         )
         return {"FINISHED"}
 
@@ -479,7 +493,9 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         scene = context.scene
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
-            raise ValueError(f"The range ends (frame {last}) before the simulation begins (frame {scene.frame_start})")
+            raise ValueError(
+                Message("The range ends (frame {}) before the simulation begins (frame {})", last, scene.frame_start)
+            )
         self._finer = steps_per_frame(scene, rig)
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
@@ -491,11 +507,11 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
         where = told("Simulation Accuracy has all of them") if bad else ""
         finer = (
-            f"Servos were controlled {self._finer} times per frame. Played live, they track less closely"
+            Message("Servos were controlled {} times per frame. Played live, they track less closely", self._finer)
             if self._finer > 1
             else ""
         )
-        said = f"{len(recording.frames)} frames baked to Action {action.name!r}"
+        said = Message("{} frames baked to Action {}", len(recording.frames), repr(action.name))
         spoilt = distortion_message(recording.plant.rig)
         report_message(
             self,

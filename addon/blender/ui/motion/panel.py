@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, IntProperty, StringProperty
 
+from ....core.report import Message
 from ...animation import motion_checks
 from ...animation.actions import activate_action, active_action
 from ...animation.frame_time import Clock
@@ -36,7 +37,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         if found is not None:
             numbers = row.row()
             numbers.alignment = "RIGHT"
-            numbers.label(text=told(f"{found.duration:.1f} s"))
+            numbers.label(text=told(Message("{} s", f"{found.duration:.1f}")))
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
@@ -101,11 +102,22 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
             layout.label(text="Click a motion to play it")
             return
         layout.label(
-            text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {count_with_noun(found.servos, 'servo')}")
+            text=told(
+                Message(
+                    "Frames {} to {}, {}",
+                    f"{found.first:.6g}",
+                    f"{found.last:.6g}",
+                    count_with_noun(found.servos, "servo"),
+                )
+            )
         )
         rate, now = keyed_frame_rate(active), Clock.of(context.scene).rate
         if rate is not None and not is_same_rate(rate, now):
-            keyed = told(f"Keyed at {rate:.4g} frames per second: it plays at {now / rate:.3g} times its speed")
+            keyed = told(
+                Message(
+                    "Keyed at {} frames per second: it plays at {} times its speed", f"{rate:.4g}", f"{now / rate:.3g}"
+                )
+            )
             draw_paragraph(context, layout, keyed, "ERROR", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)
@@ -163,7 +175,7 @@ class KNUCKLE_OT_use_motion(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Make the Action the active one."""
         if self.motion not in {found.name for found in motion_overviews(rig, context.scene)}:
-            raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
+            raise ValueError(Message("No Action called {} keys a servo of {}", repr(self.motion), repr(rig.name)))
         activate_action(rig, bpy.data.actions[self.motion])
         return {"FINISHED"}
 
@@ -182,20 +194,20 @@ class KNUCKLE_OT_show_servo(ModelOperator):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip with servo and frame."""
-        return told(f"{properties.servo}: go to frame {properties.frame:g} and select it")
+        return told(Message("{}: go to frame {} and select it", properties.servo, f"{properties.frame:g}"))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Go to the frame and select the servo's bone or joint."""
         every = (channel for own in servo_channels(rig).values() for channel in own)
         channel = next((channel for channel in every if channel.name == self.servo), None)
         if channel is None:
-            raise ValueError(f"{rig.name!r} has no servo called {self.servo!r}")
+            raise ValueError(Message("{} has no servo called {}", repr(rig.name), repr(self.servo)))
         if self.properties.is_property_set("frame"):
             whole = int(np.floor(self.frame))
             context.scene.frame_set(whole, subframe=min(self.frame - whole, 0.999999))
         empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_id == channel.joint)
         if not select_part(context, rig, empty):
-            raise ValueError(f"{self.servo!r} cannot be selected: it is hidden")
+            raise ValueError(Message("{} cannot be selected: it is hidden", repr(self.servo)))
         return {"FINISHED"}
 
 

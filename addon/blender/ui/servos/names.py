@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import StringProperty
 
+from ....core.report import Message
 from ...animation.actions import active_action
 from ...animation.apply_motion import key_unmatched_servos, unmatched_servos
 from ...data.access import settings
@@ -53,7 +54,7 @@ class KNUCKLE_OT_add_servo_name(ModelOperator):
         """Add a row, or set the servo of a name that is listed already."""
         model = settings(rig)
         if self.servo and self.servo not in _known_names(rig):
-            raise ValueError(f"{rig.name!r} has no servo {self.servo!r}")
+            raise ValueError(Message("{} has no servo {}", repr(rig.name), repr(self.servo)))
         row = model.servo_names.get(self.name) if self.name else None
         row = row or model.servo_names.add()
         row.name, row.servo = self.name, self.servo
@@ -113,7 +114,11 @@ class KNUCKLE_OT_list_left_over(_FileActionOperator):
             rows.add().name = name
         report_result(
             self,
-            f"{count_with_noun(len(names), 'servo')} of the file {'moves' if len(names) == 1 else 'move'} nothing here",
+            Message(
+                "{} of the file {} nothing here",
+                count_with_noun(len(names), "servo"),
+                "moves" if len(names) == 1 else "move",
+            ),
         )
         return {"FINISHED"}
 
@@ -131,7 +136,8 @@ class KNUCKLE_OT_key_left_over(_FileActionOperator):
         keyed, report = key_unmatched_servos(rig, active_action(rig))
         add_to_report(rig, report, IMPORT_CODES)
         report_result(
-            self, f"{count_with_noun(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else "")
+            self,
+            Message("{} keyed: {}", count_with_noun(len(keyed), "servo"), ", ".join(keyed[:5]) or "none"),
         )
         return {"FINISHED"}
 

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from ....core.report import Message
 from ...animation.pose_library import key_servos_at_frame, toggle_key, zero_servos
 from ...compat import action_curves, is_bone_selected, select_bone
 from ...data.access import record_of
@@ -55,7 +56,9 @@ class KNUCKLE_OT_zero_servos(ModelOperator):
         bones = target_bones(context, rig, self.only_selected)
         count = zero_servos(rig, context.scene, bones, "zero" if self.to == "ZERO" else "start")
         posed = count_with_noun(count, "servo")
-        report_message(self, {"INFO"}, f"{posed} at 0" if self.to == "ZERO" else f"{posed} in the initial pose")
+        report_message(
+            self, {"INFO"}, Message("{} at 0", posed) if self.to == "ZERO" else Message("{} in the initial pose", posed)
+        )
         return {"FINISHED"}
 
 
@@ -73,7 +76,9 @@ class KNUCKLE_OT_key_servos(ModelOperator):
         """Insert a keyframe for each servo, except for dependent joints."""
         count = key_servos_at_frame(rig, context.scene, target_bones(context, rig, self.only_selected))
         report_message(
-            self, {"INFO"}, f"{count_with_noun(count, 'servo')} keyed at frame {context.scene.frame_current}"
+            self,
+            {"INFO"},
+            Message("{} keyed at frame {}", count_with_noun(count, "servo"), context.scene.frame_current),
         )
         return {"FINISHED"}
 
@@ -92,8 +97,8 @@ class KNUCKLE_OT_key_servo(ModelOperator):
         """Toggle the servo's keyframe."""
         frame = context.scene.frame_current
         keyed = toggle_key(rig, self.servo, frame)
-        gone = f"{self.servo!r} no longer keyed at frame {frame}"
-        report_message(self, {"INFO"}, f"{self.servo!r} keyed at frame {frame}" if keyed else gone)
+        gone = Message("{} no longer keyed at frame {}", repr(self.servo), frame)
+        report_message(self, {"INFO"}, Message("{} keyed at frame {}", repr(self.servo), frame) if keyed else gone)
         return {"FINISHED"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
+from ....core.report import Message
 from ...animation.pose_library import recall_pose, store_pose, stored_poses
 from ...locale import told
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
@@ -78,7 +79,11 @@ class KNUCKLE_OT_store_pose(ModelOperator):
         known = {action.name for action in stored_poses(rig)}
         action = store_pose(rig, self.name, target_bones(context, rig, self.only_selected))
         name = action.name
-        report_message(self, {"INFO"}, f"Pose {name!r} replaced" if name in known else f"Pose {name!r} stored")
+        report_message(
+            self,
+            {"INFO"},
+            Message("Pose {} replaced", repr(name)) if name in known else Message("Pose {} stored", repr(name)),
+        )
         return {"FINISHED"}
 
 
@@ -102,7 +107,7 @@ class _PoseOperator(ModelOperator):
         options: Any = self
         found = next((action for action in stored_poses(rig) if action.name == options.pose), None)
         if found is None:
-            raise ValueError(f"{rig.name!r} has no pose called {options.pose!r}")
+            raise ValueError(Message("{} has no pose called {}", repr(rig.name), repr(options.pose)))
         return found
 
 
@@ -133,13 +138,13 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip with the name of the pose."""
         how = ", as in a mirror" if properties.mirrored else ""
-        return told(f"Pose the servos as {properties.pose!r} has them{how}")
+        return told(Message("Pose the servos as {} has them{}", repr(properties.pose), how))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Blend the present pose toward the stored one, mirrored if wanted."""
         bones = target_bones(context, rig, self.only_selected)
         count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
-        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} posed as in {self.pose!r}")
+        report_message(self, {"INFO"}, Message("{} posed as in {}", count_with_noun(count, "joint"), repr(self.pose)))
         return {"FINISHED"}
 
 
@@ -156,7 +161,7 @@ class KNUCKLE_OT_delete_pose(_PoseOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Delete the Action of the pose."""
         bpy.data.actions.remove(self.action(rig))
-        report_message(self, {"INFO"}, f"Pose {self.pose!r} deleted")
+        report_message(self, {"INFO"}, Message("Pose {} deleted", repr(self.pose)))
         return {"FINISHED"}
 
 

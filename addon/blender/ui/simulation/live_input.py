@@ -25,7 +25,7 @@ from bpy.props import (
 from gpu_extras.batch import batch_for_shader
 
 from ....core.gait.live_input import KEY_AXES, SMOOTHING, InputBinding, LiveInput, ServoBinding, bind_inputs
-from ....core.report import FormatError
+from ....core.report import FormatError, Message
 from ...animation.gait import document_presets, input_names
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
@@ -303,15 +303,15 @@ def _hint(session: LiveSession) -> str:
 
 def _recording_messages(written: RecordingResult) -> list[str]:
     """Return translated messages about a recording."""
-    out = [told(f"Recorded frames {written.first} to {written.last}")]
+    out = [told(Message("Recorded frames {} to {}", written.first, written.last))]
     if written.is_unbaked:
         out.append(told("Bake Gait writes the motion"))
     if written.is_target_changed:
         out.append(told("Target set to Gait"))
     if written.is_played:
-        out.append(told(f"Action {written.action!r} plays the servo values"))
+        out.append(told(Message("Action {} plays the servo values", repr(written.action))))
     elif written.action:
-        out.append(told(f"Servo values are in Action {written.action!r}"))
+        out.append(told(Message("Servo values are in Action {}", repr(written.action))))
     return out
 
 
@@ -453,7 +453,7 @@ class KNUCKLE_OT_unmap_live_servo(ModelOperator):
         """Remove the row at the index."""
         rows = live_settings(rig).servos
         if self.index >= len(rows):
-            raise ValueError(f"Only {len(rows)} servos are mapped")
+            raise ValueError(Message("Only {} servos are mapped", len(rows)))
         rows.remove(self.index)
         return {"FINISHED"}
 

@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from .... import formats
 from ....core.gait.presets import FORWARD, INPUT_PRESETS, find_input_presets
-from ....core.report import FormatError
+from ....core.report import FormatError, Message
 from ....installation import is_sample
 from ...animation.gait import document_presets, input_names, set_inputs
 from ...animation.loops.drivers import set_input_joint
@@ -79,11 +79,13 @@ class KNUCKLE_OT_build_physics(ModelOperator):
         report = build_physics(context.scene, rig)
         bodies = sum(obj.rigid_body is not None for obj in parts(rig, "BODY"))
         joints = sum(empty.rigid_body_constraint is not None for empty in parts(rig, "JOINT"))
-        held = f"{count_with_noun(bodies, 'rigid body', 'rigid bodies')} and {count_with_noun(joints, 'constraint')}"
+        held = Message(
+            "{} and {}", count_with_noun(bodies, "rigid body", "rigid bodies"), count_with_noun(joints, "constraint")
+        )
         loose = unmoved_bodies(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
         if deleted_joint_names(rig, loose):
             report.warn("unmoved", unmoved_message(rig, loose))
-        report_result(self, f"Rigid bodies added: {held}", report)
+        report_result(self, Message("Rigid bodies added: {}", held), report)
         return {"FINISHED"}
 
 
@@ -136,9 +138,9 @@ class KNUCKLE_OT_select_part(ModelOperator):
         """Select the bone of the part in pose mode, else its object."""
         obj = next((obj for role in ("JOINT", "BODY") for obj in parts(rig, role) if obj.name == self.part), None)
         if obj is None:
-            raise ValueError(f"{rig.name!r} has no joint or body called {self.part!r}")
+            raise ValueError(Message("{} has no joint or body called {}", repr(rig.name), repr(self.part)))
         if not select_part(context, rig, obj, self.extend):
-            raise ValueError(f"{self.part!r} cannot be selected: it is hidden, or has no bone")
+            raise ValueError(Message("{} cannot be selected: it is hidden, or has no bone", repr(self.part)))
         return {"FINISHED"}
 
 
@@ -169,7 +171,7 @@ class KNUCKLE_OT_select_worst(ModelOperator):
             done += select_part(context, rig, empty, extend=done > 0)
         if not done:
             raise ValueError("The worst joints cannot be selected: they are hidden, or have no bone")
-        report_message(self, {"INFO"}, f"{count_with_noun(done, 'joint')} selected")
+        report_message(self, {"INFO"}, Message("{} selected", count_with_noun(done, "joint")))
         return {"FINISHED"}
 
 
@@ -188,10 +190,14 @@ class KNUCKLE_OT_drive_loop(ModelOperator):
         active = active_joint(context, rig)
         empty = next((obj for obj in parts(rig, "JOINT") if obj.name == self.joint), None) if self.joint else active
         if empty is None:
-            raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
+            raise ValueError(
+                Message("{} has no joint called {}", repr(rig.name), repr(self.joint))
+                if self.joint
+                else "Select a joint"
+            )
         drivers = set_input_joint(rig, empty)
         report_message(
-            self, {"INFO"}, f"Input joints of the loop: {', '.join(file_name(driver) for driver in drivers)}"
+            self, {"INFO"}, Message("Input joints of the loop: {}", ", ".join(file_name(driver) for driver in drivers))
         )
         return {"FINISHED"}
 
@@ -233,7 +239,9 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> Result:
         """Remove the leftovers and report their number."""
-        report_message(self, {"INFO"}, f"{count_with_noun(remove_leftovers(context.scene), 'object')} removed")
+        report_message(
+            self, {"INFO"}, Message("{} removed", count_with_noun(remove_leftovers(context.scene), "object"))
+        )
         return {"FINISHED"}
 
 
@@ -266,13 +274,15 @@ class KNUCKLE_OT_set_inputs(ModelOperator):
         """Set the inputs; warn of keyframes that override them."""
         inputs = document_presets(rig).get(self.preset)
         if inputs is None:
-            raise ValueError(f"No input lets the mechanism do this: {_PRESET_LABELS[self.preset]}")
+            raise ValueError(Message("No input lets the mechanism do this: {}", _PRESET_LABELS[self.preset]))
         set_inputs(context.scene, rig, inputs)
         curves = settings_curves(rig)
         keyed = [name for name in input_names(rig) if (f"knuckle.controls.{input_property_name(name)}", 0) in curves]
         if keyed:
             report_message(
-                self, {"WARNING"}, f"The keyframes of {', '.join(keyed)} override the preset. Remove them to use it"
+                self,
+                {"WARNING"},
+                Message("The keyframes of {} override the preset. Remove them to use it", ", ".join(keyed)),
             )
         return {"FINISHED"}
 

@@ -13,8 +13,10 @@ import gpu
 import gpu_extras.batch
 
 from ....core.accuracy import AccuracyRow, accuracy_verdict
+from ....core.report import Message
 from ...animation.gait import tracked_source, tracks_gait
 from ...data.access import settings
+from ...data.conversion import stored_message
 from ...data.properties.model import input_property_name
 from ...locale import told
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
@@ -97,7 +99,7 @@ def _idle_message(rig: bpy.types.Object) -> str:
     """Return the reason why the inputs do nothing at present; empty if they do."""
     drive = settings(rig).drive
     if drive == "SERVO" and not tracks_gait(rig):
-        return f"The servos track {tracked_source(rig)}. Set Target to Gait to use the inputs"
+        return Message("The servos track {}. Set Target to Gait to use the inputs", tracked_source(rig))
     return "Ragdoll: the servos are off" if drive == "LIMP" else ""
 
 
@@ -114,7 +116,9 @@ def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
         draw_paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
     if rate < _MIN_RATE:
-        draw_paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
+        draw_paragraph(
+            context, layout, Message("Servos are controlled once per frame: {} per second are few", f"{rate:g}"), "INFO"
+        )
 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
@@ -133,7 +137,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
         if not lines:
             draw_paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
-        layout.label(text=told(settings(rig).accuracy.run), translate=False)
+        layout.label(text=told(stored_message(settings(rig).accuracy, "run")), translate=False)
         good = all(line.good is not False for line in lines)
         layout.label(text=told(accuracy_verdict(lines)), icon=_STATUS_ICONS[good], translate=False)
         figures = layout.column(align=True)
@@ -222,7 +226,7 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
     )
     column.operator("knuckle.fit_world", icon="PHYSICS")
     if model.world_backup.requirements:
-        draw_paragraph(context, layout, model.world_backup.requirements, "INFO")
+        draw_paragraph(context, layout, stored_message(model.world_backup, "requirements"), "INFO")
 
 
 CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_live, VIEW3D_PT_knuckle_world)

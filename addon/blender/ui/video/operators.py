@@ -13,6 +13,7 @@ from typing import Any
 import bpy
 from bpy.props import PointerProperty
 
+from ....core.report import Message
 from ...data.access import record_of
 from ...data.queries import parts
 from ...locale import told
@@ -52,7 +53,9 @@ class _VideoOperator(VideoProperties, ModalTask):
 
     def progress_text(self, step: WorkStep) -> str:
         """Return the status text of a step: the operator, and whether it plays the motion."""
-        return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().progress_text(step)
+        return (
+            Message("{}, playing the motion", self.bl_label) if step.phase == PLAYING else super().progress_text(step)
+        )
 
 
 class KNUCKLE_OT_render_film(_VideoOperator):
@@ -82,16 +85,16 @@ class KNUCKLE_OT_render_film(_VideoOperator):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """Report the file."""
         if is_poster_path(self.filepath):
-            report_result(self, f"Picture rendered: {self.filepath}", result)
+            report_result(self, Message("Picture rendered: {}", self.filepath), result)
         else:
-            report_result(self, f"Video rendered: {self.filepath}", result)
+            report_result(self, Message("Video rendered: {}", self.filepath), result)
 
     def stopped_message(self) -> str:
         """Return the message for a user who stopped, with the number of frames kept."""
         left = resumable_frames(self.filepath)
         if not left:
             return super().stopped_message()
-        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to continue"
+        return Message("{}: stopped, {} kept. Render again to continue", self.bl_label, count_with_noun(left, "frame"))
 
 
 class KNUCKLE_OT_preview_film(_VideoOperator):
@@ -119,7 +122,7 @@ class KNUCKLE_OT_preview_film(_VideoOperator):
         """Show the preview, if there is a window, and report its name."""
         if not bpy.app.background and context.window is not None:
             show_preview(context)
-        report_message(self, {"INFO"}, f"Preview: the image {PREVIEW_NAME!r}")
+        report_message(self, {"INFO"}, Message("Preview: the image {}", repr(PREVIEW_NAME)))
 
 
 def store_preview(picture: str) -> bpy.types.Image:

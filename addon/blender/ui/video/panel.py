@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ....core.report import FormatError
+from ....core.report import FormatError, Message
 from ...locale import told
 from ...rendering.encoding import is_poster_path
 from ...rendering.frames import resumable_frames
@@ -102,7 +102,9 @@ def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes:
     left = 0 if reason else resumable_frames(path)
     if left:
         draw_paragraph(
-            context, layout, f"An interrupted render left {count_with_noun(left, 'frame')}, which the next one uses"
+            context,
+            layout,
+            Message("An interrupted render left {}, which the next one uses", count_with_noun(left, "frame")),
         )
     if reason:
         draw_paragraph(context, layout, reason, "ERROR")
@@ -115,11 +117,15 @@ def video_summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> st
     Raises:
         FormatError: If it cannot be rendered.
     """
-    size = f"{options.size[0]} x {options.size[1]}"
+    size = " x ".join(map(str, options.size))
     if is_poster_path(path):
-        return told(f"{size}, one picture")
+        return told(Message("{}, one picture", size))
     frames, fps = planned_frame_count(scene, replace(options, poster_frame=None))
-    return told(f"{size}, {frames / fps:.1f} s, {count_with_noun(frames, 'frame')} at {fps:g} per second")
+    return told(
+        Message(
+            "{}, {} s, {} at {} per second", size, f"{frames / fps:.1f}", count_with_noun(frames, "frame"), f"{fps:g}"
+        )
+    )
 
 
 CLASSES = (VIEW3D_PT_knuckle_film, VIEW3D_PT_knuckle_film_overlays)
