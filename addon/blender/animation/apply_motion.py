@@ -241,7 +241,7 @@ def match_channels(
     if names and not match.pairs:
         examples = ", ".join(map(repr, names[:3]))
         raise FormatError(
-            f"Motion {motion.name!r}: no servo ({examples}) is in {rig.name!r}",
+            f"Motion {motion.name!r}: none of its servos ({examples}) is in {rig.name!r}",
             remedy="Choose the mechanism of this motion, or assign servos under Servo Names.",
         )
     return placed
@@ -301,7 +301,7 @@ def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
     """Raise ValueError if a curve has modifiers but no Cycles: the Cycles modifier has to be the first."""
     for curve in curves:
         if len(curve.modifiers) and cycles_modifier(curve) is None:
-            raise ValueError(f"F-Curve {curve.data_path}: the Cycles modifier is not the first. Move it up")
+            raise ValueError(f"F-Curve {curve.data_path}: it has modifiers, and Cycles must be the first. Remove them")
 
 
 def _write_action_record(action: bpy.types.Action, motion: Motion) -> None:

@@ -168,25 +168,22 @@ class ResidueMeter:
         if turn.bone:
             report.warn(
                 "bone-turn",
-                f"Bone {turn.bone!r}: rotation of {turn.size / radian:.3g} {angle} outside its joint is not exported "
-                "(frame "
-                f"{turn.frame:g}; bones: {len(turn.bones)}). "
+                f"Bone {turn.bone!r}: rotation of {turn.size / radian:.3g} {angle} that its joint does not allow is "
+                f"not exported (frame {turn.frame:g}; bones: {len(turn.bones)}). "
                 "Delete the keyframes of these axes, or move the target of inverse kinematics",
             )
         if slide.bone:
             report.warn(
                 "bone-slide",
-                f"Bone {slide.bone!r}: translation of {slide.size / metre:.3g} {length} outside its joint is not "
-                "exported "
-                f"(frame {slide.frame:g}; bones: {len(slide.bones)}). "
+                f"Bone {slide.bone!r}: translation of {slide.size / metre:.3g} {length} that its joint does not allow "
+                f"is not exported (frame {slide.frame:g}; bones: {len(slide.bones)}). "
                 "Delete the keyframes of these channels",
             )
         if scale.bone:
             report.warn(
                 "bone-scale",
                 f"Bone {scale.bone!r}: scale is not exported, {scale.size:.3g} off 1 (frame {scale.frame:g}; bones: "
-                f"{len(scale.bones)}). Clear the scale "
-                "(Alt+S)",
+                f"{len(scale.bones)}). Clear the scale (Alt+S)",
             )
 
 

@@ -48,6 +48,7 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
         ("Duplicated: 2 bodies and 2 joints", "Dupliziert: 2 Körper und 2 Gelenke"),
         ("'cat and dog' moved", "'cat and dog' versetzt"),
         ("3 twins mirrored", "3 Zwillinge gespiegelt"),
+        ("1 error, 2 warnings, 3 hints", "1 Fehler, 2 Warnungen, 3 Hinweise"),
         ("Select two bodies, or two joints", "Zwei Körper oder zwei Gelenke auswählen"),
         (
             "Imported Rover: 9 bodies, 8 joints, 1 loop, 0 warnings",
