@@ -191,8 +191,9 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
     action = editable_action(rig)
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
-        meant = "none of the servos" if bones is None else "none of the selected servos"
-        raise ValueError(f"Action {action.name!r}: it has keyframes of {meant} of {rig.name!r}")
+        if bones is None:
+            raise ValueError(f"Action {action.name!r}: no keyframes of servos of {rig.name!r}")
+        raise ValueError(f"Action {action.name!r}: no keyframes of the selected servos of {rig.name!r}")
     return curves
 
 

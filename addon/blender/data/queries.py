@@ -171,7 +171,8 @@ def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.ty
     rig = rig_in(model)
     if rig is None:
         raise ValueError(
-            f"Collection {model.name!r}: the armature of its mechanism is missing. Press Rebuild Missing Parts"
+            f"Collection {model.name!r} has no mechanism, or its armature is missing. Choose another, or press "
+            "Rebuild Missing Parts"
         )
     return rig
 
