@@ -68,7 +68,7 @@ def machine_rows() -> list[CheckRow]:
             "Graphics", _test_gpu, "warning", "Overlays cannot be drawn into images. Update the graphics driver"
         )
     )
-    free = "Free disk space, or choose another folder: Preferences > File Paths > Temporary Files"
+    free = "Free disk space, set write permission, or choose another folder: Preferences > File Paths > Temporary Files"
     rows.append(_attempt_row("Temporary files", lambda: _test_writing(tempfile.gettempdir()), "error", free))
     rows.append(_attempt_row("Blender's session", lambda: _test_writing(bpy.app.tempdir), "error", free))
     return rows

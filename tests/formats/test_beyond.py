@@ -49,11 +49,11 @@ def test_limits_of_speeds_that_only_skel_has_are_told(format: str) -> None:
     found = told(SKEL, format)
     assert f"Limits of a joint's velocity: not written (joint 'j1'). {SIMULATION}" in found
     assert f"Limits of a joint's acceleration: not written (joint 'j1'). {SIMULATION}" in found
-    assert not any("coordinate's force" in message for message in found)
+    assert not any("Limits of a joint's force" in message for message in found)
 
 
 def test_limits_that_x_xy_keeps_in_its_comments_are_told_when_they_go_on_from_there() -> None:
-    assert not any("coordinate's" in message for message in told(SKEL, "x_xy"))
+    assert not any("Limits of a joint's" in message for message in told(SKEL, "x_xy"))
     between = formats.dumps(formats.loads(SKEL.encode(), "model"), "x_xy")[0]
     assert f"Limits of a joint's velocity: not written (joint 'j1'). {SIMULATION}" in told(between, "juice")
     back = formats.dumps(formats.loads(between.encode(), "model"), "skel")[0]

@@ -483,7 +483,7 @@ CASES: dict[str, Case] = {
     "knuckle.show_servo": Case(with_options(duo, servo="Left Hip", frame=4.0), window="motions.py: a click on a row"),
     "knuckle.split_model": Case(
         picked("Left Leg"),
-        ((duo, "Select the bodies to split off"), (in_pose_mode, "Go to object mode to split")),
+        ((duo, "Select bodies of the mechanism to split them off"), (in_pose_mode, "Go to object mode to split")),
         window="editing.py",
     ),
     "knuckle.stop_looping": Case(with_options(duo, op("knuckle.loop_motion", way="CYCLES")), (_NO_MOTION,)),

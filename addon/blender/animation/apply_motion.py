@@ -248,7 +248,7 @@ def match_channels(
     if names and not match.pairs:
         examples = ", ".join(map(repr, names[:3]))
         raise FormatError(
-            Message("Motion {}: no servo ({}) is in {}", repr(motion.name), examples, repr(rig.name)),
+            Message("Motion {}: none of its servos ({}) is in {}", repr(motion.name), examples, repr(rig.name)),
             remedy="Choose the mechanism of this motion, or assign servos under Servo Names.",
         )
     return placed
@@ -323,7 +323,9 @@ def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
     """Raise ValueError if a curve has modifiers but no Cycles: the Cycles modifier has to be the first."""
     for curve in curves:
         if len(curve.modifiers) and cycles_modifier(curve) is None:
-            raise ValueError(Message("F-Curve {}: the Cycles modifier is not the first. Move it up", curve.data_path))
+            raise ValueError(
+                Message("F-Curve {}: it has modifiers, and Cycles must be the first. Remove them", curve.data_path)
+            )
 
 
 def _write_action_record(action: bpy.types.Action, motion: Motion) -> None:

@@ -192,8 +192,11 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
     action = editable_action(rig)
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
-        meant = "none of the servos" if bones is None else "none of the selected servos"
-        raise ValueError(Message("Action {}: it has keyframes of {} of {}", repr(action.name), meant, repr(rig.name)))
+        if bones is None:
+            raise ValueError(Message("Action {}: no keyframes of servos of {}", repr(action.name), repr(rig.name)))
+        raise ValueError(
+            Message("Action {}: no keyframes of the selected servos of {}", repr(action.name), repr(rig.name))
+        )
     return curves
 
 

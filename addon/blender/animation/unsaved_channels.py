@@ -177,8 +177,8 @@ class ResidueMeter:
             report.warn(
                 "bone-turn",
                 Message(
-                    "Bone {}: rotation of {} {} outside its joint is not exported (frame {}; bones: {}). Delete the "
-                    "keyframes of these axes, or move the target of inverse kinematics",
+                    "Bone {}: rotation of {} {} that its joint does not allow is not exported (frame {}; bones: {}). "
+                    "Delete the keyframes of these axes, or move the target of inverse kinematics",
                     repr(turn.bone),
                     f"{turn.size / radian:.3g}",
                     angle,
@@ -190,8 +190,8 @@ class ResidueMeter:
             report.warn(
                 "bone-slide",
                 Message(
-                    "Bone {}: translation of {} {} outside its joint is not exported (frame {}; bones: {}). Delete "
-                    "the keyframes of these channels",
+                    "Bone {}: translation of {} {} that its joint does not allow is not exported (frame {}; bones: "
+                    "{}). Delete the keyframes of these channels",
                     repr(slide.bone),
                     f"{slide.size / metre:.3g}",
                     length,

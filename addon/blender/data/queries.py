@@ -174,7 +174,9 @@ def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.ty
     if rig is None:
         raise ValueError(
             Message(
-                "Collection {}: the armature of its mechanism is missing. Press Rebuild Missing Parts", repr(model.name)
+                "Collection {} has no mechanism, or its armature is missing. Choose another, or press Rebuild "
+                "Missing Parts",
+                repr(model.name),
             )
         )
     return rig

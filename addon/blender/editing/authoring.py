@@ -277,7 +277,7 @@ def add_joint(
     if parent == child:
         raise ValueError("Joint: both ends are the same body. Select another body")
     present = begin_edit(rig)
-    name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
+    name = name or (Message("{} to {}", parent.name, child.name) if parent is not None else f"{child.name} to World")
     dofs = make_dofs(type_)
     empty = _make_empty(rig, name, world_to_design(rig, parent, place), type_, dofs)
     empty.empty_display_size = EMPTY_SIZE_SHARE * joint_radius((parent, child), _model_extent(rig))

@@ -127,7 +127,7 @@ def test_servos_are_found_by_name_and_the_others_are_reported(blank: Any) -> Non
     assert "no joint has this name" in unmatched["Tail"]
     assert "no joint has this name" in unmatched["Link"], "two joints are called that: neither may be meant"
     assert all(part in unmatched["Neck"] for part in BALL), "a ball has a servo for each of its numbers"
-    assert "2 of 5 servos" in report.entries[-1].message
+    assert "Servos keyframed: 2 of 5" in report.entries[-1].message
 
 
 def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:

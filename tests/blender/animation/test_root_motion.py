@@ -308,7 +308,7 @@ def test_twin_roots_of_which_one_stays_both_stay(carts: Any, capsys: Any) -> Non
     assert before
     assert bpy.ops.knuckle.mirror_motion(phase=0.5) == {"FINISHED"}
     told = capsys.readouterr().out
-    assert f"The path of {left.name!r} ends in another direction" in told
+    assert f"Root motion of {left.name!r}: unchanged, its direction differs at start and end" in told
     assert f"Root motion of {right.name!r}: unchanged, as that of {left.name!r}" in told
     assert {p: looks(c) for p, c in curves_by_place(carts).items() if "Cart" in p[0]} == before
 

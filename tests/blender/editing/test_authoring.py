@@ -137,7 +137,7 @@ def test_what_is_linked_from_another_file_cannot_be_a_body(blank: Any, tmp_path:
     mine = cylinder("Mine", 0.1, 1.0, (3, 0, 0))
     meshes = len(bpy.data.meshes)
     pick(mine, theirs, rig)
-    with pytest.raises(RuntimeError, match="'Theirs' is linked from another file: make it local first"):
+    with pytest.raises(RuntimeError, match="'Theirs': linked from another file. Make it local first"):
         bpy.ops.knuckle.make_body()
     assert record_of(mine).role == "NONE" and len(bpy.data.meshes) == meshes and not parts(rig, "BODY")
 

@@ -120,7 +120,7 @@ def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> N
         off = (np.linalg.norm(pose[:3, 3] - now.bodies[own][:3, 3]) for own, pose in seen.bodies.items())
         worst = max(worst, *map(float, off))
     (entry,) = [each for each in report.entries if each.code == "motion-changed"]
-    told = re.search(r"is ([\d.e-]+) \(length\)", entry.message)
+    told = re.search(r"is up to ([\d.e-]+) m and ", entry.message)
     assert told is not None and float(told[1]) == pytest.approx(worst, rel=0.01) and worst > 0.01
 
 

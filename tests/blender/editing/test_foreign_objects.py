@@ -200,12 +200,12 @@ def test_a_model_that_is_scaled_is_not_merged(blank: Any) -> None:
     bpy.context.view_layer.update()
     count = len(bpy.data.objects)
     pick(other, rig)
-    with pytest.raises(RuntimeError, match=f"'{other.name}' is scaled as a whole: set its scale to 1"):
+    with pytest.raises(RuntimeError, match=f"'{other.name}': scaled as a whole. Set its scale to 1"):
         bpy.ops.knuckle.merge_models()
     assert len(bpy.data.objects) == count
     other.scale, rig.scale = (1, 1, 1), (2, 2, 2)
     bpy.context.view_layer.update()
-    with pytest.raises(RuntimeError, match=f"'{rig.name}' is scaled as a whole"):
+    with pytest.raises(RuntimeError, match=f"'{rig.name}': scaled as a whole"):
         bpy.ops.knuckle.merge_models()
     other.scale = (2, 2, 2)
     bpy.context.view_layer.update()

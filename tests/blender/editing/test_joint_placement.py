@@ -97,7 +97,10 @@ def test_between_the_nearest_points_with_the_childs_own_axes(blank: Any) -> None
 
 @pytest.mark.parametrize(
     ("where", "tells"),
-    [("FACE", "No face is active: select one in edit mode"), ("RING", "No ring is selected: select an edge loop")],
+    [
+        ("FACE", "Face: none is active. Select one in Edit Mode"),
+        ("RING", "Ring: none is selected. Select an edge loop"),
+    ],
 )
 def test_what_is_to_be_selected_is_told(blank: Any, where: str, tells: str) -> None:
     rig, box, disc = box_and_disc()

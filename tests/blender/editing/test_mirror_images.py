@@ -164,7 +164,7 @@ def test_a_plane_is_asked_for_where_there_is_none(blank: Any) -> None:
     assert len(parts(rig, "BODY")) == count
     assert bpy.ops.knuckle.create_twin(plane="Y") == {"FINISHED"}
     assert settings(rig).mirror.axis == "Y", "which is the mechanism's from now on"
-    with pytest.raises(RuntimeError, match="has a twin already"):
+    with pytest.raises(RuntimeError, match="all parts have a twin. Use Mirror to Twin"):
         bpy.ops.knuckle.create_twin()
 
 
@@ -181,7 +181,9 @@ def test_a_mechanism_of_1_0_finds_its_plane_in_its_document(blank: Any, tmp_path
     assert plane is not None and plane.normal.tolist() == [1.0, 0.0, 0.0] and plane.offset == 0.0
 
 
-@pytest.mark.parametrize(("call", "why"), [("create_twin", "has a twin already"), ("mirror_to_twin", "stops")])
+@pytest.mark.parametrize(
+    ("call", "why"), [("create_twin", "all parts have a twin. Use Mirror to Twin"), ("mirror_to_twin", "stops")]
+)
 def test_what_fails_chooses_no_plane(blank: Any, monkeypatch: pytest.MonkeyPatch, call: str, why: str) -> None:
     rig = imported("hexapod.jm")
     set_mirror_plane(rig, None)

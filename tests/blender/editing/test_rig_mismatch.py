@@ -94,10 +94,10 @@ def test_edited_bones_are_told_and_put_back(
 def test_who_updates_the_armature_after_a_pose_was_applied_is_warned(blank: Any, capfd: Any) -> None:
     rig, _source = brought("desk_lamp.skel")
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert "applied as the rest" not in capfd.readouterr().out
+    assert "applied as rest pose" not in capfd.readouterr().out
     pose_as_rest(rig)
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert "Warning: A pose was applied as the rest" in capfd.readouterr().out
+    assert "Warning: Rest pose: a pose was applied as rest pose" in capfd.readouterr().out
 
 
 def test_a_place_that_is_applied_edits_no_bone(blank: Any) -> None:

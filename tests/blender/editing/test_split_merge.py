@@ -62,12 +62,12 @@ def test_what_has_no_body_cannot_be_duplicated_or_split(blank: Any) -> None:
     pick(rig)
     with pytest.raises(RuntimeError, match="Select bodies of the mechanism, or joints that move some"):
         bpy.ops.knuckle.duplicate_limb()
-    with pytest.raises(RuntimeError, match="Select the bodies to split off"):
+    with pytest.raises(RuntimeError, match="Select bodies of the mechanism to split them off"):
         bpy.ops.knuckle.split_model()
     with pytest.raises(RuntimeError, match="Select parts of two mechanisms"):
         bpy.ops.knuckle.merge_models()
     pick(*parts(rig, "BODY"))
-    with pytest.raises(RuntimeError, match="leave at least one"):
+    with pytest.raises(RuntimeError, match="Selection: all bodies. Leave at least one"):
         bpy.ops.knuckle.split_model()
 
 

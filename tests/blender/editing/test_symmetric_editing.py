@@ -134,7 +134,7 @@ def test_a_posed_joint_is_moved_and_the_twins_bodies_stay(blank: Any) -> None:
     for obj in parts(rig, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-4), obj.name
     kept = {each.what for each in twin_differences(rig)}
-    assert kept <= {"place", "orientation"}, "only the design of what was posed on one side alone"
+    assert kept <= {"position", "orientation"}, "only the design of what was posed on one side alone"
 
 
 def test_what_is_deleted_goes_on_both_sides(blank: Any) -> None:

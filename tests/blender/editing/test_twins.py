@@ -74,7 +74,7 @@ def test_a_stray_is_brought_back(blank: Any) -> None:
     record_of(joint).joint.dofs[0].upper += 0.2
     assert bpy.ops.knuckle.check_symmetry() == {"FINISHED"}
     rows = {(row.second, row.what.split(" by ")[0]) for row in settings(rig).differences}
-    assert {(body.name, "place"), (body.name, "mass")} <= rows and len(rows) >= 3
+    assert {(body.name, "position"), (body.name, "mass")} <= rows and len(rows) >= 3
     pick(twin_of(body), twin_of(joint))
     assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
     assert twin_differences(rig) == []

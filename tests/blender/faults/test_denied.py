@@ -151,5 +151,5 @@ def test_the_self_check_tells_what_it_may_not_write(blank: Any, place: Path) -> 
     with as_nobody():
         (row,) = [row for row in machine_rows() if row.part == "Temporary files"]
     assert (row.state, row.text) == ("error", f"{place / 'temporary'} is not writable: Permission denied")
-    assert "names another folder" in row.remedy
+    assert "set write permission, or choose another folder" in row.remedy
     assert not list((place / "temporary").iterdir())

@@ -39,10 +39,10 @@ def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_pa
 
 PLACES = {
     "a folder": ("folder.skel", "this is a folder"),
-    "beneath a file": ("flapper.jm/x.skel", "no folder"),
-    "in no folder": ("nowhere/x.skel", "no folder"),
+    "beneath a file": ("flapper.jm/x.skel", "does not exist"),
+    "in no folder": ("nowhere/x.skel", "does not exist"),
     "too long a name": ("x" * 300 + ".skel", "too long"),
-    "where nobody writes": ("/proc/x.skel", "a folder that you may write to"),
+    "where nobody writes": ("/proc/x.skel", "a folder with write permission"),
     "a pipe": ("pipe.skel", "this is a pipe or a device"),
 }
 

@@ -45,7 +45,7 @@ def test_a_lost_text_is_told_by_the_check_and_by_the_export(blank: Any, tmp_path
     assert (row.severity, row.fix) == ("warning", "Rebuild Missing Parts")
     capfd.readouterr()
     assert exported(tmp_path / "less.jm") != path.read_bytes()
-    assert "Warning: The text of its file was deleted" in capfd.readouterr().out
+    assert "Warning: Document: the text of its file was deleted" in capfd.readouterr().out
     number = [each.code for each in the_rig().data.knuckle.findings].index("text-gone")
     assert bpy.ops.knuckle.fix_finding(index=number) == {"FINISHED"}
     assert "text-gone" not in findings()
@@ -183,7 +183,7 @@ def test_of_several_motions_none_is_chosen(blank: Any, tmp_path: Path, capfd: An
     capfd.readouterr()
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     assert the_rig().animation_data is None or the_rig().animation_data.action is None
-    assert "Which motion it played cannot be told" in capfd.readouterr().out
+    assert "Motion: the played Action is unknown. Choose one of" in capfd.readouterr().out
 
 
 def test_an_instance_of_a_linked_model_is_named(blank: Any, tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_a_rebuild_names_what_it_leaves_away(blank: Any, capfd: Any) -> None:
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     said = capfd.readouterr().out
     (left,) = every - {obj.name for obj in named(*every)}
-    assert f"left away since nothing needs it: {left!r}. Include Deleted Parts" in said
+    assert f"not restored, nothing needs them: {left!r}. Enable Include Deleted Parts" in said
     assert bpy.ops.knuckle.rebuild(everything=True) == {"FINISHED"}
-    assert "left away" not in capfd.readouterr().out
+    assert "not restored" not in capfd.readouterr().out
     assert {obj.name for obj in named(*every)} == every
 
 

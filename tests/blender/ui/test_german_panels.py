@@ -140,7 +140,7 @@ def test_the_lists_and_the_report_are_german(german: None, tmp_path: Path) -> No
         for row in [row for row in rows if getattr(row, "message", "") not in parsers]:
             kind.draw_item(None, bpy.context, GermanLayout(drawn), model, row, 0, model, "")
     texts = [text for kind, text in drawn if kind == "label"]
-    assert "Körper 'Tool': keine Masse, die Physik kann ihn nicht bewegen" in " ".join(texts)
+    assert "Körper 'Tool': keine Masse, die Physik kann ihn nicht bewegen. Eine Masse eingeben" in " ".join(texts)
     assert english(texts) == []
 
 

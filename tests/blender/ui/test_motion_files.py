@@ -81,7 +81,7 @@ def test_servos_without_keys_stand_initially_or_as_they_were(rig: Any, tmp_path:
         ("<motion", "nod.xmdi"),
         (BROKEN, "not a servo motion"),
         (MOTION.replace("0 10 50", "0 10"), "nod.xmdi"),
-        (MOTION.replace("Left Joint", "Tail"), "none of the servos of motion 'nod' ('Tail')"),
+        (MOTION.replace("Left Joint", "Tail"), "Motion 'nod': none of its servos ('Tail') is in 'flapper'"),
     ],
     ids=["cut off", "a model", "uneven lists", "another model's"],
 )

@@ -297,7 +297,7 @@ def test_curves_are_sampled_and_their_error_is_told(rig: Any, tmp_path: Path) ->
     (told,) = [entry.message for entry in report.entries if entry.code == "curve-sampled"]
     fine = np.linspace(1, 26, 5001)
     stray = np.abs([curve.evaluate(f) for f in fine] - np.interp(fine, frames, found.values)).max()
-    assert float(re.search(r"by ([\d.e-]+) rad", told)[1]) == pytest.approx(stray, rel=0.1)
+    assert float(re.search(r"error of at most ([\d.e-]+) rad", told)[1]) == pytest.approx(stray, rel=0.1)
 
 
 def test_straight_keys_on_the_grid_go_out_as_they_are_and_others_are_sampled(rig: Any, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path)
     assert track(exported(tmp_path / "a.xmdi"), "Elbow").values.tolist() == [0.0, 1.5, -0.5, -2.0]
     clamped = track(exported(tmp_path / "b.xmdi", stops="CLAMP"), "Elbow").values
     assert clamped == pytest.approx([0.0, 1.0, -0.5, -1.0])
-    with pytest.raises(RuntimeError, match=r"beyond the stops: 'Elbow' 2 of 4 keys, first at 0.32 s"):
+    with pytest.raises(RuntimeError, match=r"Values outside the stops: 'Elbow' 2 of 4 keys, first at 0.32 s"):
         exported(tmp_path / "c.xmdi", stops="REFUSE")
     assert not (tmp_path / "c.xmdi").exists()
     _motion, report = read_motion(rig.data.knuckle.collection, scene(), SampleOptions(stops="CLAMP"))
@@ -531,7 +531,7 @@ def test_a_servo_that_was_renamed_since_is_told(rig: Any, tmp_path: Path, capsys
     assert "Renamed servos" not in capsys.readouterr().out
     bone_of(rig, 21).name = "Schulter"
     assert [each.name for each in exported(tmp_path / "out.csv").trajectories] == ["Shoulder"]
-    assert "under the names of the motion's file: 'Schulter' is 'Shoulder' there" in capsys.readouterr().out
+    assert "exported with their names in the motion's file: 'Schulter' is 'Shoulder' there" in capsys.readouterr().out
 
 
 def test_servos_whose_curves_are_muted_are_named(rig: Any, tmp_path: Path, capsys: Any) -> None:

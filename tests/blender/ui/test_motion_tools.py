@@ -136,7 +136,7 @@ def test_mirror_names_its_pairs_and_the_alone(rig: Any) -> None:
     from addon.blender.animation.keying import key_servos
 
     key_servos(rig, "nod", {"21": (np.array([1.0]), np.array([0.2]), 1)})
-    with pytest.raises(RuntimeError, match="None of the chosen servos"):
+    with pytest.raises(RuntimeError, match="none of the chosen servos has a twin"):
         ops().mirror_motion()
     assert keys() == [(1.0, 0.2)]
 
@@ -183,7 +183,7 @@ def test_without_a_motion_the_tools_say_why(rig: Any, tool: str) -> None:
 
     rig.animation_data.action = None
     assert not getattr(ops(), tool).poll()
-    with pytest.raises(RuntimeError, match="plays no motion"):
+    with pytest.raises(RuntimeError, match="'flapper': no motion. Import one, bake its gait or choose an Action"):
         getattr(ops(), tool)()
     assert all("UNDO" in getattr(bpy.types, f"KNUCKLE_OT_{each}").bl_options for each in TOOLS)
 

@@ -89,8 +89,8 @@ def _move_joint() -> None:
     [
         (_delete_body, "Bodies deleted, but still connected by joints: 'Left Flap'. Rebuild them"),
         (_remove_body_by_script, "Bodies deleted, but still connected by joints: 'a body of Left Joint'. Rebuild them"),
-        (_remove_text, "The text of its file was deleted"),
-        (_remove_world, "The rigid-body world was deleted"),
+        (_remove_text, "Document: the text of its file was deleted"),
+        (_remove_world, "Rigid-body world: deleted, with the mechanism's physics. Rebuild it"),
         (_move_joint, "1 joint was moved: the bones do not match. Update the armature"),
     ],
 )

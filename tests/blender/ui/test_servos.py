@@ -180,7 +180,7 @@ def test_the_diamond_keys_one_servo_and_takes_the_key_away(blank: Any) -> None:
         bpy.context.scene.frame_set(3)
         bpy.ops.knuckle.key_servo(servo=name)
         assert key_state(rig, channel, 3) == "none"
-    with pytest.raises(RuntimeError, match="no servo called 'Nose'"):
+    with pytest.raises(RuntimeError, match="no servo 'Nose' that can be keyframed"):
         bpy.ops.knuckle.key_servo(servo="Nose")
 
 
@@ -395,5 +395,5 @@ def test_poses_are_replaced_renamed_deleted_and_no_motions(hexapod: Any) -> None
         bpy.ops.knuckle.delete_pose(pose="Crouch")
     assert bpy.ops.knuckle.delete_pose(pose="Duck") == {"FINISHED"}
     assert "Duck" not in bpy.data.actions
-    with pytest.raises(RuntimeError, match="needs a name"):
+    with pytest.raises(RuntimeError, match="Pose: the name is empty. Enter a name"):
         bpy.ops.knuckle.store_pose(name=" ")

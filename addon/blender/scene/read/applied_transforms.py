@@ -69,7 +69,7 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
     told = []
     if not any(place[:]) and was_place.length > _CLEARED_TOLERANCE:
-        told.append(f"{was_place.length:.3g}")
+        told.append(f"{was_place.length:.3g} m")
     if abs(turn.w) == 1.0 and was_turn.angle > _CLEARED_TOLERANCE:
         told.append(f"{math.degrees(was_turn.angle):.3g}°")
     if told:

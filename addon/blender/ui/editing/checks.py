@@ -54,10 +54,14 @@ def _store_findings(rig: bpy.types.Object, found: list[Finding]) -> None:
 def _findings_message(found: list[Finding]) -> str:
     if not found:
         return "No problems found in the mechanism"
-    counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
-    progress_text = [count_with_noun(count, severity) for severity, count in counts if count]
-    hints = len(found) - sum(count for _severity, count in counts)
-    return join_messages(", ", progress_text + ([count_with_noun(hints, "hint")] if hints else []))
+    errors, warnings = (sum(finding.severity == severity for finding in found) for severity in ("error", "warning"))
+    hints = len(found) - errors - warnings
+    counted = [
+        count_with_noun(errors, "error") if errors else "",
+        count_with_noun(warnings, "warning") if warnings else "",
+        count_with_noun(hints, "hint") if hints else "",
+    ]
+    return join_messages(", ", filter(None, counted))
 
 
 class KNUCKLE_OT_check_model(ModelOperator):
