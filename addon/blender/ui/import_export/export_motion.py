@@ -42,10 +42,10 @@ from .import_motion import MOTION_EXTENSIONS, menu_label
 
 #: Report codes of motion exports; the next export replaces them.
 EXPORT_CODES = (
-    "servos-taken", "values-beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-
-    over-unit", "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-
-    motion-left", "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-
-    keys",
+    "servos-taken", "values-beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times",
+    "left-over-unit", "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale",
+    "root-motion-left", "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding",
+    "held-keys",
 )  # fmt: skip
 _AS_IMPORTED = (
     "AS_READ",
