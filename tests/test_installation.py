@@ -48,9 +48,11 @@ def test_the_command_line_tells_the_version(capsys: pytest.CaptureFixture[str]) 
 def test_an_installed_package_has_its_manifest_beside_it(tmp_path: Path) -> None:
     """As Blender unpacks a zip: no addon/ above the modules."""
     package = tmp_path / "knuckle"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    shutil.copy(ROOT / "addon/installation.py", package)
+    (package / "core").mkdir(parents=True)
+    for name in ("__init__.py", "core/__init__.py"):
+        (package / name).touch()
+    for name in ("installation.py", "core/report.py"):
+        shutil.copy(ROOT / "addon" / name, package / name)
     (package / "blender_manifest.toml").write_text('version = "7.8.9"\n')
     words = (
         "from knuckle import installation as own; "
