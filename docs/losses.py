@@ -87,9 +87,8 @@ def sentences(node: ast.expr, function: ast.FunctionDef) -> list[str]:
     """What an expression says, ``…`` for what is filled in; a variable says what the function gave it last."""
     if isinstance(node, ast.Constant):
         return [str(node.value)]
-    if isinstance(node, ast.JoinedStr):
-        parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
-        return [re.sub(r" ?\('…'\)", "", "".join(parts))]
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Message":
+        return [re.sub(r" ?\('…'\)", "", each.replace("{}", "…")) for each in sentences(node.args[0], function)]
     if isinstance(node, ast.Name):
         assigned = [line for line in ast.walk(function) if isinstance(line, ast.Assign) and line.lineno < node.lineno]
         given = [line for line in assigned if getattr(line.targets[0], "id", "") == node.id]

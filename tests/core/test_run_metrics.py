@@ -244,7 +244,10 @@ def test_each_figure_has_its_mark_from_the_table() -> None:
     assert bad(judged(stop_overrun=0.5)) == {"Stop overrun": bad(judged(stop_overrun=0.5))["Stop overrun"]}
     assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
     assert bad(judged(penetration=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
-    assert joint_separation_row(judged().joints[0]).good and not joint_separation_row(judged(separation=0.2).joints[0]).good
+    assert (
+        joint_separation_row(judged().joints[0]).good
+        and not joint_separation_row(judged(separation=0.2).joints[0]).good
+    )
 
 
 def test_the_thresholds_are_read_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

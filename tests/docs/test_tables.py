@@ -37,7 +37,7 @@ def test_a_field_without_a_meaning_is_refused_and_a_meaning_without_a_field(tabl
 def test_what_is_lost_is_read_from_the_source(tables: ModuleType, tmp_path: Path) -> None:
     source = (
         "def f(self, x):\n"
-        "    message = f'a {x} is gone'\n"
+        "    message = Message('a {} is gone', x)\n"
         "    self.losses.add('dropped-thing', message, x)\n"
         "    message = 'a cone becomes a box' if x else 'nothing'\n"
         "    self.remarks.warn('approximated-shape', message)\n"

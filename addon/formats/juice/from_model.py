@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.gait.behaviors import Engine
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.conversion_losses import (
     INITIAL_POSE_DIFFERS,
     MOTION_DIFFERS,
@@ -50,14 +50,18 @@ def convert_for_juice(mechanism: Mechanism, report: Report) -> tuple[list[Body],
 def _convert_world(mechanism: Mechanism, losses: ConversionLosses) -> None:
     if np.abs(mechanism.world.gravity[:2]).max() > _ZERO_TOLERANCE:
         x, y, z = mechanism.world.gravity
-        message = (
-            f"Gravity ({x:g} {y:g} {z:g}): only {z:g} along Z is written, Juice has no other. Turn the model upright"
+        message = Message(
+            "Gravity ({} {} {}): only {} along Z is written, Juice has no other. Turn the model upright",
+            f"{x:g}",
+            f"{y:g}",
+            f"{z:g}",
+            f"{z:g}",
         )
         losses.add("approximated-gravity", message, mechanism)
     if mechanism.motions:
         losses.add("dropped-motion", "Motions: not written. Export them as servo motion", mechanism.motions[0])
     if mechanism.world.time_step not in (None, TIME_STEP):
-        losses.add("dropped-world", f"Time step: not written, Juice's is {TIME_STEP:g} s", mechanism)
+        losses.add("dropped-world", Message("Time step: not written, Juice's is {} s", f"{TIME_STEP:g}"), mechanism)
     for frame in mechanism.frames:
         losses.add("dropped-frame", "Reference frames: not written", frame)
     for light in mechanism.lights:
@@ -72,7 +76,7 @@ def _convert_body(body: Body, losses: ConversionLosses) -> Body:
     flags = {"no gravity": not body.gravity, "no collision": not body.collidable, "fixed": body.immobile}
     for lost, is_set in flags.items():
         if is_set:
-            losses.add("dropped-flag", f"Body setting '{lost}': not written", body)
+            losses.add("dropped-flag", Message("Body setting '{}': not written", lost), body)
     if body.assembly:
         losses.add("dropped-assembly", "Assemblies: not written", body)
     shapes = _by_preference(body.shapes)
@@ -112,10 +116,10 @@ def _convert_shape(shape: Shape, body: Body, losses: ConversionLosses) -> Shape 
         return replace(shape, type="cylinder")
     if {"x", "y", "z"} <= size.keys():
         what = "mesh, assumed to be 1 along each edge before its scale" if shape.mesh else shape.type
-        losses.add("approximated-shape", f"Shape: written as its bounding box ({what})", body)
+        losses.add("approximated-shape", Message("Shape: written as its bounding box ({})", what), body)
         return replace(shape, type="box", size={axis: size[axis] for axis in "xyz"})
     if shape.type != "none":
-        losses.add("dropped-shape", f"Shape of type {shape.type}: not written, Juice has none", body)
+        losses.add("dropped-shape", Message("Shape of type {}: not written, Juice has none", shape.type), body)
     return None
 
 
@@ -133,7 +137,7 @@ def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
         losses.add("approximated-joint", "Weld: written as a hinge with both stops at 0", joint, SIMULATION_DIFFERS)
         made = replace(joint, type="revolute", dofs=[Dof("rotation", lower=0.0, upper=0.0, max_force=0.0)])
     elif len(kinds) > 1 and set(kinds) == {"rotation"}:
-        losses.add("approximated-joint", f"Joint of type {joint.type}: written as a ball joint", joint)
+        losses.add("approximated-joint", Message("Joint of type {}: written as a ball joint", joint.type), joint)
         made = replace(joint, type="ball", dofs=[Dof("ball", gain=joint.dofs[0].gain)])
     elif kinds == ["free"]:
         losses.add(
@@ -145,7 +149,7 @@ def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
         _report_dof_losses(joint, losses)
         return None
     else:
-        losses.add("dropped-joint", f"Joint of type {joint.type}: not written, Juice has none", joint)
+        losses.add("dropped-joint", Message("Joint of type {}: not written, Juice has none", joint.type), joint)
         return None
     if joint.active and (joint.parent is None or joint.child is None):
         losses.add("joint-to-world", "Joint to the world: written, but Juice does not simulate it", joint)
@@ -158,13 +162,13 @@ def _report_dof_losses(joint: Joint, losses: ConversionLosses) -> None:
         for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
             if abs(float(getattr(dof, attribute))) > _ZERO_TOLERANCE:
                 name = "rotor inertia" if attribute == "armature" else attribute
-                losses.add("dropped-joint-property", f"Joint {name}: not written", joint)
+                losses.add("dropped-joint-property", Message("Joint {}: not written", name), joint)
         for attribute, start, effect in (
             ("position", dof.start, INITIAL_POSE_DIFFERS),
             ("velocity", dof.start_rates, SIMULATION_DIFFERS),
         ):
             if np.abs(start).max(initial=0.0) > _ZERO_TOLERANCE:
-                losses.add("dropped-joint-property", f"Joint {attribute}: not written", joint, effect)
+                losses.add("dropped-joint-property", Message("Joint {}: not written", attribute), joint, effect)
         if dof.kind == "ball" and (dof.lower is not None or dof.upper is not None):
             losses.add("dropped-limit", "Stops of a ball joint: not written", joint, MOTION_DIFFERS)
 

@@ -236,7 +236,7 @@ def _read_node(
         placed.row["ID"] = f"node {len(before) + 1}"
         reader.warn("no-id", Message("{} has no ID, so no edge can refer to it", placed.label), placed.element)
     elif placed.row["ID"] in before:
-        message = f"{placed.label} has the ID of another node; edges refer to the first"
+        message = Message("{} has the ID of another node; edges refer to the first", placed.label)
         reader.warn("duplicate-id", message, placed.element)
     before.add(placed.row["ID"])
     return _read_record(NetworkNode, placed, reader, resolve, kind=kind)
@@ -254,7 +254,9 @@ def _read_record(
         if item.kind is REFERENCE:
             found = resolve(value)
             if found is None and not resolve.is_none(value):
-                message = f"{item.path} of {placed.label} refers to {value.strip()}, which is not in the file"
+                message = Message(
+                    "{} of {} refers to {}, which is not in the file", item.path, placed.label, value.strip()
+                )
                 reader.warn("dangling-reference", message, placed.element)
             value = found
         values[item.attr] = value

@@ -124,7 +124,7 @@ def _bodies(placed: list[SourceElement], body_of: ReferenceResolver, report: Rep
         row = item.row
         shape = shape_from_row(row)
         if shape is None and row["Shape"] != INVALID:
-            message = f"{item.label} has the unknown shape {row['Shape']}; it is imported without a shape"
+            message = Message("{} has the unknown shape {}; it is imported without a shape", item.label, row["Shape"])
             report_element(report, "warning", "unknown-shape", message, item.element)
         if shape is not None:
             shape.size = _intern_equal(shape.size, sizes.setdefault(shape.type, {}))
@@ -206,7 +206,7 @@ def _joint_signs(placed: list[SourceElement], angles: Array, report: Report) -> 
         mine = np.flatnonzero(tags == kind)
         result[mine], same_line = conventions.joint_signs(angles[mine], kind)
         for i in mine[~same_line]:
-            message = f"{placed[i].label}: Juice draws its axis along one line and simulates it along another"
+            message = Message("{}: Juice draws its axis along one line and simulates it along another", placed[i].label)
             report_element(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)
     return result
 
@@ -215,7 +215,7 @@ def _joint_end(item: SourceElement, path: str, body_of: ReferenceResolver, repor
     raw = item.row[path]
     found = body_of(raw)
     if found is None and not body_of.is_none(raw):
-        message = f"{path} of {item.label} refers to {raw.strip()}, which no body has as its ID"
+        message = Message("{} of {} refers to {}, which no body has as its ID", path, item.label, raw.strip())
         report_element(report, "warning", "dangling-reference", message, item.element)
     return found
 
@@ -243,7 +243,7 @@ def _report_twins(
         twin = twins[own]
         if twin is None:
             if not resolve.is_none(raw):
-                message = f"{item.label} has the twin {raw.strip()}, which is not in the file"
+                message = Message("{} has the twin {}, which is not in the file", item.label, raw.strip())
                 report_element(report, "warning", "dangling-reference", message, item.element)
         elif twins.get(twin) != own:
             report_element(report, "info", "twin-not-mutual", f"{item.label} is not the twin of its twin", item.element)

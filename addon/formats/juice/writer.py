@@ -491,7 +491,9 @@ def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report
     """Return a joint's world frame (4, 4); reported where its two bodies disagree."""
     frame, apart = joint_frame(joint, pose_of)
     if apart > FRAME_TOLERANCE * (1.0 + abs(frame[:3, 3]).max()):
-        message = f"Joint '{joint.name}': its two sides are {apart:.3g} apart. The side of the parent is written"
+        message = Message(
+            "Joint '{}': its two sides are {} apart. The side of the parent is written", joint.name, f"{apart:.3g}"
+        )
         report.warn("joint-apart", message)
     return frame
 

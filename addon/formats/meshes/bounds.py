@@ -147,8 +147,8 @@ def complete_masses(
     done = complete_moments(lacking, boxes.box)
     for body in done:
         unit = "; the unit of its Collada file is not applied" if ignore_unit and _is_collada(body) else ""
-        message = (
-            f"moments of inertia of {body.name}: computed from the bounding box of its mesh, as in DART 6.20{unit}"
+        message = Message(
+            "moments of inertia of {}: computed from the bounding box of its mesh, as in DART 6.20{}", body.name, unit
         )
         report.info("moment-from-mesh", message, body.line)
     told = [entry.message for entry in report.entries] if boxes.troubles else []

@@ -216,7 +216,7 @@ class Reader:
             if key != "comment":
                 times = f" ({len(nodes)} times, here first)" if len(nodes) > 1 else ""
                 first = nodes[0].get(key) or nodes[0]
-                message = f'"{key}"{times} is unknown; it stays in the file unchanged'
+                message = Message('"{}"{} is unknown; it stays in the file unchanged', key, times)
                 self.report.info("kept", message, self.line(first), first.where)
 
 
@@ -286,8 +286,11 @@ class EndResolver:
             return body, np.eye(4)
         pose = self.poses.get((body, end.frame))
         if pose is None:
-            message = (
-                f"{placed.label} refers to the frame '{end.frame}', which '{SEPARATOR.join(end.path)}' does not have"
+            message = Message(
+                "{} refers to the frame '{}', which '{}' does not have",
+                placed.label,
+                end.frame,
+                SEPARATOR.join(end.path),
             )
             self.reader.warn(
                 "missing-frame", Message("{}; the body's origin is used", message), end.frame_node or end.whole
@@ -307,7 +310,9 @@ class EndResolver:
         found = [body.id for body in self.records if body.id.endswith(SEPARATOR + ending) or body.id == ending]
         if len(found) != 1:
             return None
-        message = f"{placed.label} refers to '{ending}', which is in another assembly; '{found[0]}' is used"
+        message = Message(
+            "{} refers to '{}', which is in another assembly; '{}' is used", placed.label, ending, found[0]
+        )
         self.reader.warn("repaired-path", message, placed.node)
         return found[0]
 
@@ -319,7 +324,7 @@ def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, labe
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
         reader.warn("mirrored-rotation", Message("R of {} is a reflection; the nearest rotation is used", label), node)
     elif (loose := conventions.rotation_error(turn)) > conventions.ROTATION_TOLERANCE:
-        message = f"R of {label} is not a rotation (error {loose:.2g}); the nearest one is used"
+        message = Message("R of {} is not a rotation (error {}); the nearest one is used", label, f"{loose:.2g}")
         reader.warn("repaired-rotation", message, node)
 
 
@@ -457,7 +462,7 @@ def _report_preserved(root: JsonNode, reader: Reader) -> None:
             items = node.get(key)
             if items is not None and items.plain():
                 count = len(reader.elements(items)) if items.kind in (dict, list) else 1
-                message = f"{key} ({count}): not supported, stays in the file unchanged"
+                message = Message("{} ({}): not supported, stays in the file unchanged", key, count)
                 reader.report.info("kept", message, reader.line(items), items.where)
 
 

@@ -161,7 +161,9 @@ class _Builder:
     def _report_inertia(self, principal: list[float], placed: SourceElement) -> None:
         moments = sorted(principal)
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
-            message = f"{placed.label}: moments of inertia are not physically possible; they are kept unchanged"
+            message = Message(
+                "{}: moments of inertia are not physically possible; they are kept unchanged", placed.label
+            )
             place = next(placed.at(name) for name in MOMENTS if name in placed.places)
             self.reader.warn("impossible-inertia", message, place)
 
@@ -178,7 +180,9 @@ class _Builder:
             for files in groups:
                 name = pick_mesh_file(files)
                 if is_network(name):
-                    message = f"{name} is a network address; Knuckle does not download files, and the mesh is skipped"
+                    message = Message(
+                        "{} is a network address; Knuckle does not download files, and the mesh is skipped", name
+                    )
                     self.reader.warn("mesh-address", message, placed.at(key))
                     continue
                 extra = {"files": files, "include": _list_names(self.elements.settings.row["include"])}
@@ -253,7 +257,7 @@ class _Builder:
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > LOOP_TOLERANCE else "info"
             wide = f"{distance:.3g} m and {angle:.3g} rad"
-            message = f"closed loop at joint '{joint.name}': open by {wide} in the file"
+            message = Message("closed loop at joint '{}': open by {} in the file", joint.name, wide)
             self.reader.report.add(severity, "loop", message, joint.line, self.made.joints[chord, 0].where)  # type: ignore[arg-type]
         if any(link.carrier is None for link in tree.links) or not self.result.bodies:
             return
@@ -277,7 +281,9 @@ class _Builder:
         for what, ids in (("bodies", self.result.bodies), ("joints", self.result.joints)):
             shared = sum(n for n in Counter((item.assembly, item.name) for item in ids).values() if n > 1)
             if shared:
-                message = f"{shared} {what} share a name within their assembly; their order distinguishes them"
+                message = Message(
+                    "{} {} share a name within their assembly; their order distinguishes them", shared, what
+                )
                 self.reader.report.info("shared-name", message)
 
 
@@ -330,7 +336,7 @@ def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collect
     made.coefficients = [[float(x) for x in piece] for piece in row["coefficients"]]
     if len(made.coefficients) != len(made.knots) + 1:
         place = placed.at("coefficients") or placed.node
-        message = f"{placed.label} has {len(made.knots)} knots and {len(made.coefficients)} pieces"
+        message = Message("{} has {} knots and {} pieces", placed.label, len(made.knots), len(made.coefficients))
         raise reader.error(place, message, "Write one piece more than knots.")
     if any(a >= b for a, b in zip(made.knots, made.knots[1:], strict=False)):
         raise reader.error(placed.at("knot_points"), "the knots are not ascending", "Sort them.")
@@ -513,7 +519,7 @@ class JointBuilder:
         written = placed.row["axis"]
         axis = None if written is None else conventions.read_axis(written)
         if axis is None:
-            message = f"{placed.label} has no axis; z is used"
+            message = Message("{} has no axis; z is used", placed.label)
             self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
             return np.array([0.0, 0.0, 1.0])
         return axis
@@ -529,7 +535,7 @@ class JointBuilder:
         beyond = any(stiffness[2:]) or (stiffness[:1] not in ([], [0]) and not spring)
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:
-                message = f"{name} of {placed.label}: only the linear part is simulated; the rest is kept"
+                message = Message("{} of {}: only the linear part is simulated; the rest is kept", name, placed.label)
                 self.reader.warn("partial-force", message, placed.at(name))
 
 

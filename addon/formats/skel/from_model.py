@@ -262,7 +262,9 @@ class _Planner:
             self.losses.add("approximated-joint", "Screw joint: written as a hinge, which does not advance", joint)
         found = match_joint_types(joint.dofs)
         if len(found) > 1:
-            message = f"Joint of type {joint.type}: written as {len(found)} joints with almost massless bodies between"
+            message = Message(
+                "Joint of type {}: written as {} joints with almost massless bodies between", joint.type, len(found)
+            )
             self.losses.add("approximated-joint", message, joint, SIMULATION_DIFFERS)
         return found
 
@@ -329,14 +331,16 @@ class _Planner:
         if is_loop:
             here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
             gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
-            message = (
-                f"Closed loop at joint '{joint.name}': cut there (joint separation {gap:.3g}) and kept as "
-                f"<{LOOP_JOINT}>, which DART ignores"
+            message = Message(
+                "Closed loop at joint '{}': cut there (joint separation {}) and kept as <{}>, which DART ignores",
+                joint.name,
+                f"{gap:.3g}",
+                LOOP_JOINT,
             )
             self.report.warn("cut-loop", message)
         if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
             self.losses.add(
-                "dropped-joint", f"Joint of type {joint.type}, which DART does not build: not written", joint
+                "dropped-joint", Message("Joint of type {}, which DART does not build: not written", joint.type), joint
             )
             return
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
@@ -374,7 +378,7 @@ class _Planner:
         world = mechanism.world
         for name in ("friction", "erp", "cfm", "ground"):
             if getattr(world, name) is not None:
-                losses.add("dropped-world", f"World setting '{name}': not written", mechanism)
+                losses.add("dropped-world", Message("World setting '{}': not written", name), mechanism)
         moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
         for body in self.bodies:
             if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.mass_properties import body_inertia
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape
+from ...core.report import Message
 from ...core.transforms import rotation_matrix
 from ..document.conversion_losses import ORGANIZATION_ONLY, ConversionLosses
 from .schema import (
@@ -76,7 +77,7 @@ def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple
         return []
     row = _geometry(shape, body, losses)
     if shape.soft and row["type"] not in _SOFT_TYPES:
-        losses.add("dropped-softness", f"Soft shape of type {shape.type}: written as a rigid one", body)
+        losses.add("dropped-softness", Message("Soft shape of type {}: written as a rigid one", shape.type), body)
     elif shape.soft:
         return [(SOFT.tag, row | _softness(shape, body, row))]
     collidable = bool(shape.extra.get("collidable", body.collidable))
@@ -170,7 +171,7 @@ def _softness(shape: Shape, body: Body, row: Row) -> Row:
 def _at_least(value: float, body: Body, losses: ConversionLosses) -> float:
     if value >= _MIN_SIZE:
         return float(value)
-    losses.add("mended-size", f"Size of 0 or less: written as {_MIN_SIZE:g}", body)
+    losses.add("mended-size", Message("Size of 0 or less: written as {}", f"{_MIN_SIZE:g}"), body)
     return _MIN_SIZE
 
 

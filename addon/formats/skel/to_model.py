@@ -11,6 +11,7 @@ import numpy as np
 from ...core.kinematics import CLOSES_LOOP
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World, identity
 from ...core.record_utils import UNIT_TENSOR, ZERO_VECTOR, FrozenDict
+from ...core.report import Message
 from ...core.transforms import inverse
 from . import to_model_chains
 from .reader import Reader, Skeleton, SourceElement
@@ -99,7 +100,7 @@ def _assign_body_ids(skeleton: Skeleton, ids: DartNames, reader: Reader) -> None
     for item in bodies:
         name = item.row["@name"]
         if name in seen:
-            message = f"a second body is named '{name}'; it is ignored, names are unique in a skeleton"
+            message = Message("a second body is named '{}'; it is ignored, names are unique in a skeleton", name)
             reader.note("warning", "second-body", message, item.element)
             continue
         if not name:
@@ -276,12 +277,12 @@ def parse_joint_type(placed: SourceElement, reader: Reader) -> str:
     own = placed.row["@type"]
     if own in DOF_COUNTS:
         if own in _UNSUPPORTED_BY_DART:
-            message = f"{placed.label}: DART cannot build a {own} joint and stops"
+            message = Message("{}: DART cannot build a {} joint and stops", placed.label, own)
             reader.note("warning", "not-in-dart", message, placed.element)
         return own
     low = own.strip().lower().replace("-", "_")
     found = low if low in DOF_COUNTS else TYPE_ALIASES.get(low, "weld")
-    message = f"{placed.label}: '{own}' is not a joint type of DART, which stops there; {found} is used"
+    message = Message("{}: '{}' is not a joint type of DART, which stops there; {} is used", placed.label, own, found)
     reader.note("warning", "unknown-joint-type", message, placed.element)
     return found
 
@@ -350,7 +351,7 @@ def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[
         if order not in _EULER:
             said = f"the unknown axis order '{order}'" if order else "no axis order"
             found = order.lower() if order and order.lower() in _EULER else "xyz"
-            message = f"an euler joint has {said}; {found} is used. DART supports xyz and zyx"
+            message = Message("an euler joint has {}; {} is used. DART supports xyz and zyx", said, found)
             reader.note("warning", "unknown-axis-order", message, placed.element)
             order = found
         return [("rotation", axis) for axis in _EULER[order]]
@@ -370,16 +371,17 @@ def _axis(placed: SourceElement, name: str, default: tuple[float, ...], reader: 
     """Return a joint's axis as a unit vector; None for a zero one, about which nothing moves."""
     given = placed.row[f"{name}/xyz"]
     if given is None:
-        message = f"a joint of type {placed.row['@type']} has no <{name}> with <xyz>; {default[0]:g} {default[1]:g} "
-        reader.note("warning", "default-used", f"{message}{default[2]:g} is used", placed.element)
+        used = " ".join(f"{part:g}" for part in default)
+        message = Message("a joint of type {} has no <{}> with <xyz>; {} is used", placed.row["@type"], name, used)
+        reader.note("warning", "default-used", message, placed.element)
         return default
     unit = _unit(given)
     if unit is None:
         reader.note("warning", "zero-axis", f"{placed.label}: the axis is 0 0 0, so it does not move", placed.element)
         return None
     if placed.row["@type"] == "universal" and abs(np.linalg.norm(given) - 1.0) > 1e-6:
-        message = "an axis of a universal joint is not a unit vector; it is normalized here, but not in DART"
-        reader.note("warning", "long-axis", message, placed.element)
+        long = "an axis of a universal joint is not a unit vector; it is normalized here, but not in DART"
+        reader.note("warning", "long-axis", long, placed.element)
     return unit
 
 
@@ -391,7 +393,7 @@ def _read_coordinate(placed: SourceElement, type_: str, index: int, reader: Read
         return dof
     if type_ in _BLOCKS:
         if any(placed.has(f"{AXES[index]}/{part}") for part in ("dynamics", "limit", "damping")):
-            message = f"<{AXES[index]}> of a {type_} joint is ignored; its values belong in <dof>"
+            message = Message("<{}> of a {} joint is ignored; its values belong in <dof>", AXES[index], type_)
             reader.note("info", "ignored-element", message, placed.element)
         return dof
     for path, attribute in _AXIS_FIELDS[index]:

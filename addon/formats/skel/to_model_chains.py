@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint
+from ...core.report import Message
 from ...core.transforms import inverse
 from .reader import Reader, Skeleton, SourceElement
 from .schema import EXTENSION_TAG, INACTIVE_JOINT, LOOP_JOINT
@@ -126,7 +127,7 @@ def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, Resolved
         if item.element.tag in (LOOP_JOINT, INACTIVE_JOINT) or not found.active or found.child is None:
             continue
         if found.child in carried:
-            message = f"{item.label} has the child '{found.child}', which is the child of another joint"
+            message = Message("{} has the child '{}', which is the child of another joint", item.label, found.child)
             what = f"{message}; DART ignores it, here it is inactive"
             reader.note("warning", "second-joint", what, item.element)
             found.active = False
@@ -138,8 +139,11 @@ def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, Resolved
         carrier[ring[0]].closes = True
         of = next(item for item in skeleton.bodies if item.row["@name"] == ring[0])
         names_of_ring = ", ".join(repr(each) for each in ring)
-        message = f"the joints of {names_of_ring} form a cycle, which DART cannot read"
-        message += f"; the joint of {ring[0]!r} closes the loop"
+        message = Message(
+            "the joints of {} form a cycle, which DART cannot read; the joint of {} closes the loop",
+            names_of_ring,
+            repr(ring[0]),
+        )
         reader.note("warning", "joint-cycle", message, of.element)
     return ends
 
@@ -164,12 +168,14 @@ def _joint_end(item: SourceElement, end: str, names: set[str], reader: Reader) -
         given = text
     if given in names:
         if text != given:
-            message = f"{item.label}: white space around the {end} '{given}' is ignored; DART does not find this body"
+            message = Message(
+                "{}: white space around the {} '{}' is ignored; DART does not find this body", item.label, end, given
+            )
             reader.note("warning", "repaired-reference", message, item.element)
         return given
     if given is None or (end == "parent" and given == WORLD_NAME):
         return None
-    message = f"{item.label} is inactive: its {end} '{given}' is not a body of the skeleton"
+    message = Message("{} is inactive: its {} '{}' is not a body of the skeleton", item.label, end, given)
     reader.note("warning", "dangling-reference", message, item.element)
     return None
 
@@ -182,10 +188,10 @@ def _report_unattached_bodies(skeleton: Skeleton, carried: dict[str, str | None]
         if name in carried:
             continue
         if name in carriers:
-            message = f"{item.label} has no joint; it is free, as with a free joint in DART"
+            message = Message("{} has no joint; it is free, as with a free joint in DART", item.label)
             reader.note("info", "loose-body", message, item.element)
         else:
-            message = f"{item.label} is the child of no joint; it is free at its position (DART stops here)"
+            message = Message("{} is the child of no joint; it is free at its position (DART stops here)", item.label)
             reader.note("warning", "orphan-body", message, item.element)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from lxml import etree
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from . import csv_table, json_reader, xml_reader
 from .file_io import decode
 
@@ -188,7 +188,7 @@ def _read_json(
         node, text, encoding = found
         report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
         page = _DOUBLE_BYTE_CODE_PAGES[encoding]
-        message = f"the text is not UTF-8; it was read in the Windows code page {page}"
+        message = Message("the text is not UTF-8; it was read in the Windows code page {}", page)
         report.warn("decoded-8-bit", message)
     report.extend(told)
     return node, text, encoding

@@ -11,7 +11,7 @@ import math
 import re
 from typing import Any
 
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from . import file_io
 
 #: Escapes of NULs and surrogates, which other programs' texts cannot hold: left to the lenient parser, which reports
@@ -317,7 +317,7 @@ class _Parser:
             child.before = start
             if key in found:
                 where = f"{node.where}.{key}".lstrip(".")
-                message = f'"{key}" occurs twice; the last one is used'
+                message = Message('"{}" occurs twice; the last one is used', key)
                 self.report.warn("repeated-key", message, self._line(start), where)
                 node.shadowed = node.shadowed or []
                 node.shadowed.append(found.pop(key))
@@ -404,7 +404,7 @@ class _Parser:
             raise self._error(f"a backslash in {_shorten(match[0])} begins nothing that JSON knows", node) from None
         heard = replace_invalid_characters(read)
         if heard != read:
-            message = f"{_shorten(match[0])} has an invalid character; it is replaced"
+            message = Message("{} has an invalid character; it is replaced", _shorten(match[0]))
             self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
         return heard
 

@@ -337,7 +337,7 @@ class _RowWriter:
         if world:
             note["world"] = world
             for item in world:
-                message = f"Not in x_xy, kept as a comment: {comments.field_label(item)} of the world"
+                message = Message("Not in x_xy, kept as a comment: {} of the world", comments.field_label(item))
                 self.remarks.add("info", "kept-as-comment", message)
         for name, items in (
             ("joints", self.left),

@@ -221,7 +221,9 @@ def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
     apart = float(np.abs(got - wanted).max())
     if apart > 1e-6 * size and apart > 1e-12:
         share = apart / (size or apart)
-        message = f"Inertia of '{body.name}': no box has it, the nearest one ({100 * share:.2g} % off) is written"
+        message = Message(
+            "Inertia of '{}': no box has it, the nearest one ({} % off) is written", body.name, f"{100 * share:.2g}"
+        )
         remarks.warn("approximated-inertia", message)
     return row
 
@@ -251,9 +253,13 @@ def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remark
     """Warn of joints outside the tree of bodies; those with ids in ``loops`` close a loop."""
     for joint in left:
         if joint.id in loops:
-            message = (
-                f"Closed loop at joint '{joint.name}' ({joint.type}) between '{joint.parent}' and '{joint.child}': "
-                "not in x_xy, cut there. The joint is kept as a comment and restored on import"
+            message = Message(
+                "Closed loop at joint '{}' ({}) between '{}' and '{}': not in x_xy, cut there. The joint is kept "
+                "as a comment and restored on import",
+                joint.name,
+                joint.type,
+                joint.parent,
+                joint.child,
             )
             remarks.warn("cut-loop", message)
         else:
@@ -264,7 +270,7 @@ def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None
     """Warn of what is neither body nor joint and is kept in a comment."""
     for what in ("assemblies", "restraints", "lights"):
         if count := len(getattr(mechanism, what)):
-            message = f"Not in x_xy, kept as comments: {count} {what}"
+            message = Message("Not in x_xy, kept as comments: {} {}", count, what)
             remarks.warn("kept-as-comment", message)
 
 
@@ -273,9 +279,10 @@ def warn_dropped(mechanism: Mechanism, remarks: ReportCollector) -> None:
     for joint in mechanism.joints:
         for dof in joint.dofs:
             if dof.kind == "screw":
-                message = (
-                    f"Screw joint: written as a hinge, without the lead of {2 * np.pi * dof.pitch:.4g} m per turn "
-                    f"('{joint.name}')"
+                message = Message(
+                    "Screw joint: written as a hinge, without the lead of {} m per turn ('{}')",
+                    f"{2 * np.pi * dof.pitch:.4g}",
+                    joint.name,
                 )
                 remarks.warn("approximated-joint", message)
     if mechanism.behaviours is not None:

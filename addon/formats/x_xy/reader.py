@@ -206,7 +206,7 @@ class _DocumentWalker:
         if not found.get("name"):
             self.remarks.warn("no-name", "a body has no name, which ring rejects; one is generated", element)
         elif is_numeric(found["name"]):
-            message = f"ring reads the name '{found['name']}' as a number"
+            message = Message("ring reads the name '{}' as a number", found["name"])
             self.remarks.warn("numeric-name", message, element)
         joint = intern(found.get("joint", "").strip())
         if not joint:
@@ -274,7 +274,9 @@ class _DocumentWalker:
         sizes = self.reader.numbers(element, "dim", found["dim"]) if "dim" in found else kind.default
         dim = self.reader.vector(element, "dim", found, (*sizes, *sizes[-1:] * 3, 1e-3, 1e-3, 1e-3)[: len(kind.sizes)])
         if min(dim) <= 0.0:
-            message = f"a {name} has a dim that is not positive, which ring rejects; its absolute value is used"
+            message = Message(
+                "a {} has a dim that is not positive, which ring rejects; its absolute value is used", name
+            )
             self.remarks.warn("negative-size", message, element)
             dim = tuple(abs(x) or 1e-9 for x in dim)
         if name == "xyz":

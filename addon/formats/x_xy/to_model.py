@@ -251,7 +251,9 @@ class _Builder:
         for row in self.model.links:
             kind = joint_kind(row.joint)
             if kind is None:
-                message = f"joint type '{row.joint}' is unknown in ring; it is imported as frozen, and kept in the file"
+                message = Message(
+                    "joint type '{}' is unknown in ring; it is imported as frozen, and kept in the file", row.joint
+                )
                 self.remarks.warn("unknown-joint", message)
             elif kind.refused:
                 self.remarks.warn(
@@ -261,17 +263,23 @@ class _Builder:
                 chosen.setdefault(kind.name, []).append(row.name)
         for name, links in chosen.items():
             axes = " then ".join("xyz"[block.axis.index(1.0)] for block in joint_kind(name).blocks)
-            message = (
-                f"{name} has no axis in the file, ring chooses one at random; here it is {axes} of its body, "
-                f"and stays {name} in the file ({', '.join(links[:3])}{', ...' if len(links) > 3 else ''})"
+            message = Message(
+                "{} has no axis in the file, ring chooses one at random; here it is {} of its body, and stays {} "
+                "in the file ({}{})",
+                name,
+                axes,
+                name,
+                ", ".join(links[:3]),
+                ", ..." if len(links) > 3 else "",
             )
             self.remarks.add("info", "axis-chosen", message)
         geoms = [geom.kind for row in self.model.links for geom in row.geoms]
         if {"cylinder", "capsule"} & set(geoms):
-            message = (
-                "cylinders and capsules lie along z, as ring draws them; their inertia is along x, as ring computes it"
+            self.remarks.add(
+                "info",
+                "long-axis",
+                "cylinders and capsules lie along z, as ring draws them; their inertia is along x, as ring computes it",
             )
-            self.remarks.add("info", "long-axis", message)
 
     def _whole_model(self) -> None:
         """Apply the extension data of the root."""

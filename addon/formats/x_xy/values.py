@@ -352,7 +352,9 @@ class Reader:
         for name, rival in (("quat", "euler"), ("euler", "quat")):
             if name in mixed and rival in own:
                 del mixed[name]
-                message = f"a {tag} has {rival} and the defaults have {name}, which ring rejects; {rival} is used"
+                message = Message(
+                    "a {} has {} and the defaults have {}, which ring rejects; {} is used", tag, rival, name, rival
+                )
                 self.remarks.warn("two-rotations", message, element)
         return own | mixed
 
@@ -376,7 +378,7 @@ class Reader:
                 )
             else:
                 if right != name:
-                    message = f"{tag} has {name}, which ring rejects; it was read as {right}"
+                    message = Message("{} has {}, which ring rejects; it was read as {}", tag, name, right)
                     self.remarks.warn("other-spelling", message, element)
                 found[right] = text
         if "quat" in found and "euler" in found:
@@ -406,7 +408,7 @@ class Reader:
                 remedy='Write numbers separated by one space, such as "0.5 0 -1.25".',
             ) from None
         if len(values) != len(text.split(" ")):
-            message = f"the numbers of {name} are not separated by one space each, which ring needs"
+            message = Message("the numbers of {} are not separated by one space each, which ring needs", name)
             self.remarks.warn("separators", message, element)
         return values
 

@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
-from ...core.report import FormatError, Report
+from ...core.report import FormatError, Message, Report
 from ..document.cache import attach_document
 from ..text import xml_reader
 from ..text.numbers import DECIMAL, number_remedy, parse_numbers
@@ -170,7 +170,7 @@ class Reader:
             self._warn("empty-motion", f"motion {name!r} has no servos", element)
         names = Counter(servo.name for servo in servos)
         for repeated in sorted(each for each, count in names.items() if count > 1):
-            message = f"motion {name!r} has servo {repeated!r} more than once; all are kept"
+            message = Message("motion {} has servo {} more than once; all are kept", repr(name), repr(repeated))
             self._warn("repeated-servo", message, element)
         return MotionElement(element, servos)
 
@@ -187,13 +187,13 @@ class Reader:
                 self._ignore("ignored-attribute", f"attribute {key!r} of a servo was left out", element)
         values, frames = self._numbers(positions), self._numbers(counts, shared=True)
         if len(values) != len(frames):
-            message = f"servo {name!r} has {len(values)} positions but {len(frames)} frames"
+            message = Message("servo {} has {} positions but {} frames", repr(name), len(values), len(frames))
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
             self._warn("empty-servo", f"servo {name!r} has no keyframes", element)
         kept = ascending_order(frames * FRAME_SECONDS)  # different frames may have one time
         if kept is not None:
-            message = f"frames of servo {name!r} were sorted; of equal ones the last is used"
+            message = Message("frames of servo {} were sorted; of equal ones the last is used", repr(name))
             self._warn("sorted-frames", message, counts)
         return ServoElement(element, positions, counts, values, frames, kept)
 
@@ -216,7 +216,7 @@ class Reader:
 
     def _numbers(self, element: Any, shared: bool = False) -> Array:
         if element.attrib:
-            message = f"<{element.tag}> has no attributes in XMDI; they were ignored"
+            message = Message("<{}> has no attributes in XMDI; they were ignored", element.tag)
             self._ignore("ignored-attribute", message, element)
         if len(element):
             raise self._error(
