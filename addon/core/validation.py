@@ -80,8 +80,9 @@ def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
     if worst is not None:
         yield Finding(
             "mass-ratio", "warning",
-            f"Mass ratio: {count} joints connect bodies of more than 1:{_MASS_RATIO:.0f}, joint {worst[1].name!r} "
-            f"the most (1:{format_number(worst[0])}). Make the masses more similar", "joint", (worst[1].id,),
+            f"Mass ratio: above 1:{_MASS_RATIO:.0f} between the bodies of a joint, the worst "
+            f"1:{format_number(worst[0])} at joint {worst[1].name!r} (joints: {count}). Make the masses more similar",
+            "joint", (worst[1].id,),
         )  # fmt: skip
 
 

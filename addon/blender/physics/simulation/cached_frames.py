@@ -358,7 +358,7 @@ def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
     if scene.frame_current > last_frame(scene):
         last = last_frame(scene)
         return f"Physics: it ends at frame {last}. Set the scene's end after it, and play from the first frame"
-    if run is None or not run.has_frames:
+    if run is None or not run.has_frames or scene.frame_current <= run.reach:
         return "Physics: this frame is not simulated with the present settings. Bake, or play from the first frame"
     return f"Physics: simulated up to frame {run.reach} only. Bake, or play from the first frame"
 

@@ -111,8 +111,8 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
         ratio, empty = max(off, key=lambda each: each[0])
         report.warn(
             "mass-ratio",
-            f"Mass ratio: {len(off)} joints connect bodies of more than 1:{_MASS_RATIO}, the worst "
-            f"1:{format_number(ratio)}. This increases joint separation. Make the masses more similar",
+            f"Mass ratio: above 1:{_MASS_RATIO} between the bodies of a joint, the worst 1:{format_number(ratio)} "
+            f"(joints: {len(off)}). This increases joint separation. Make the masses more similar",
             where=empty.name,
         )
 
