@@ -328,7 +328,7 @@ def _is_in_range(numbers: Array) -> bool:
 def _require_in_range(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
     if not all(map(_is_in_range, numbers)):
         raise FormatError(
-            f"{where}: coordinates exceed {_MAX_COORDINATE:g} or are not finite",
+            f"{where}: coordinates are too large for Blender (above {_MAX_COORDINATE:g}) or not finite",
             path=mechanism.source.path,
             line=line,
             remedy="Correct them in the file.",
