@@ -223,6 +223,7 @@ def judged(**changes: Any) -> SimulationAccuracy:
     )  # fmt: skip
     found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
     for name, value in changes.items():
+        assert hasattr(turning, name) or hasattr(found, name), name
         joints = [replace(joint, **{name: value}) if hasattr(joint, name) else joint for joint in found.joints]
         found = replace(found, joints=tuple(joints), **({name: value} if hasattr(found, name) else {}))
     return found
@@ -236,24 +237,27 @@ def test_each_figure_has_its_mark_from_the_table() -> None:
     def bad(found: SimulationAccuracy) -> dict[str, str]:
         return {line.what: line.limit for line in accuracy_rows(found, {}) if line.good is False}
 
-    assert bad(judged(gap=0.2)) == {"Joint separation": "Good up to 5 % of a link's length"}
-    assert bad(judged(error=0.2)) == {
+    assert bad(judged(separation=0.2)) == {"Joint separation": "Good up to 5 % of a link's length"}
+    assert bad(judged(tracking_error=0.2)) == {
         "Tracking error": "Good up to 5°",
         "Tracking error (linear)": "Good up to 5 % of a link's length",
     }
-    assert bad(judged(beyond=0.5)) == {"Stop overrun": bad(judged(beyond=0.5))["Stop overrun"]}
+    assert bad(judged(stop_overrun=0.5)) == {"Stop overrun": bad(judged(stop_overrun=0.5))["Stop overrun"]}
     assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
-    assert bad(judged(depth=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
-    assert joint_separation_row(judged().joints[0]).good and not joint_separation_row(judged(gap=0.2).joints[0]).good
+    assert bad(judged(penetration=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
+    assert (
+        joint_separation_row(judged().joints[0]).good
+        and not joint_separation_row(judged(separation=0.2).joints[0]).good
+    )
 
 
 def test_the_thresholds_are_read_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ACCURACY_THRESHOLDS, "Joint separation", 0.5)
-    assert all(line.good for line in accuracy_rows(judged(gap=0.9), {}))
+    assert all(line.good for line in accuracy_rows(judged(separation=0.9), {}))
 
 
 def test_what_no_length_is_known_for_has_no_mark() -> None:
-    assert [line.good for line in accuracy_rows(SimulationAccuracy((), depth=1.0), {})] == [True, None]
+    assert [line.good for line in accuracy_rows(SimulationAccuracy((), penetration=1.0), {})] == [True, None]
 
 
 @pytest.mark.parametrize(
