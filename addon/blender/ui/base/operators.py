@@ -133,7 +133,7 @@ def newer_release_message(rig: bpy.types.Object) -> str:
     """Return the message for a mechanism that a newer release has saved; empty for others."""
     if not is_from_newer_release(rig):
         return ""
-    return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
+    return f"{rig.name!r}: saved by a newer release of Knuckle. Update Knuckle"
 
 
 def linked_model_message(rig: bpy.types.Object) -> str:
