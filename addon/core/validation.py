@@ -87,12 +87,12 @@ def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
             "mass-ratio",
             "warning",
             Message(
-                "Mass ratio: {} joints connect bodies of more than 1:{}, joint {} the most (1:{}). Make the "
-                "masses more similar",
-                count,
+                "Mass ratio: above 1:{} between the bodies of a joint, the worst 1:{} at joint {} (joints: {}). "
+                "Make the masses more similar",
                 f"{_MASS_RATIO:.0f}",
-                repr(worst[1].name),
                 format_number(worst[0]),
+                repr(worst[1].name),
+                count,
             ),
             "joint",
             (worst[1].id,),

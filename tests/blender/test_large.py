@@ -101,4 +101,4 @@ def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(
     report = mechanism.report
     build(mechanism, bpy.context, BuildOptions(gait=False))
     assert len(seen) == looked_at
-    assert any("more than 50 pairs are too many" in entry.message for entry in report.entries)
+    assert any("more than 50 pairs cannot be filtered" in entry.message for entry in report.entries)

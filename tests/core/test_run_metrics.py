@@ -223,6 +223,7 @@ def judged(**changes: Any) -> SimulationAccuracy:
     )  # fmt: skip
     found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
     for name, value in changes.items():
+        assert hasattr(turning, name) or hasattr(found, name), name
         joints = [replace(joint, **{name: value}) if hasattr(joint, name) else joint for joint in found.joints]
         found = replace(found, joints=tuple(joints), **({name: value} if hasattr(found, name) else {}))
     return found

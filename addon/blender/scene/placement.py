@@ -334,7 +334,9 @@ def _is_in_range(numbers: Array) -> bool:
 def _require_in_range(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
     if not all(map(_is_in_range, numbers)):
         raise FormatError(
-            Message("{}: coordinates exceed {} or are not finite", where, f"{_MAX_COORDINATE:g}"),
+            Message(
+                "{}: coordinates are too large for Blender (above {}) or not finite", where, f"{_MAX_COORDINATE:g}"
+            ),
             path=mechanism.source.path,
             line=line,
             remedy="Correct them in the file.",

@@ -83,7 +83,7 @@ def test_a_scale_of_the_whole_is_told_with_what_to_do(blank: Any, tmp_path: Path
     rig = brought("skel")
     act(rig)
     bpy.context.view_layer.update()
-    assert "Alt+S clears the scale" in told(rig)["scaled-model"]
+    assert "Clear the scale (Alt+S)" in told(rig)["scaled-model"]
     assert is_whole(export(tmp_path, "skel"), "skel")
 
 
@@ -231,7 +231,7 @@ def test_a_shear_is_told_with_what_to_do(blank: Any, tmp_path: Path) -> None:
     hang(obj, inner)
     outer.scale = (1, 1, 3)
     bpy.context.view_layer.update()
-    assert "apply the scale of what it hangs on" in told(rig)["body-sheared"]
+    assert "Apply the scale of its parent" in told(rig)["body-sheared"]
     export(tmp_path, "skel")
 
 

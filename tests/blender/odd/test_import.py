@@ -183,7 +183,7 @@ def animated() -> None:
     cube().keyframe_insert("location", frame=1)
 
 
-_KEPT_RATE = "stays at 24 frames per second"
+_KEPT_RATE = "Frame rate: unchanged at 24 fps"
 ODD = {
     "nothing active": Odd(nothing_active),
     "active collection hidden": Odd(lambda: collection(hide_viewport=True, hide_select=True, hide_render=True)),
@@ -205,12 +205,14 @@ ODD = {
     "hectometres": Odd(of_scene(unit_settings__system="METRIC", unit_settings__scale_length=100.0)),
     "feet": Odd(of_scene(unit_settings__system="IMPERIAL")),
     "no units": Odd(of_scene(unit_settings__system="NONE")),
-    "a world of the user's": Odd(world(), says="keeps its 10 substeps"),
+    "a world of the user's": Odd(world(), says="Rigid-body world: 10 substeps"),
     "a world with a pace of its own": Odd(
-        world(substeps_per_frame=3, time_scale=0.5, solver_iterations=7), falls=False, says="keeps its 3 substeps"
+        world(substeps_per_frame=3, time_scale=0.5, solver_iterations=7),
+        falls=False,
+        says="Rigid-body world: 3 substeps",
     ),
-    "a world that is switched off": Odd(world(enabled=False), still=True, says="is switched off: switch it on"),
-    "a world that is baked": Odd(baked, still=True, says="is baked: delete that bake first"),
+    "a world that is switched off": Odd(world(enabled=False), still=True, says="Rigid-body world: disabled. Enable it"),
+    "a world that is baked": Odd(baked, still=True, says="its cache is baked. Delete the bake first"),
     "the same names": Odd(same_names),
     "frame 500": Odd(late),
     "frames below zero": Odd(of_scene(frame_start=-20)),

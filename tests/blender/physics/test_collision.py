@@ -109,7 +109,7 @@ def test_too_many_pairs_are_reported(blank: Any) -> None:
     text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(65))))
     rig = put(text, "small.skel", physics=False)
     rig.data.knuckle.self_collide = False
-    (told,) = [entry for entry in build_physics(blank.scene, rig).entries if entry.code == "self-collision"]
+    (told,) = [entry for entry in build_physics(blank.scene, rig).entries if entry.code == "self-collision-limit"]
     assert told.severity == "warning"
     assert not len(blank.scene.rigidbody_world.constraints.objects)
 

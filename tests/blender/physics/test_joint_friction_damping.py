@@ -132,7 +132,8 @@ scene = bpy.context.scene
 for what in ("motor", "weld", "joint"):
     losses.play(scene, 6, lambda: None)
     joint = losses.objects_of(rig, "JOINT")["s/b"]
-    held = {"motor": joint.knuckle.joint.motor, "joint": joint, "weld": losses.named(rig, "one").knuckle.weld}
+    weld = losses.named(rig, "one").knuckle.inertia_proxy_constraint
+    held = {"motor": joint.knuckle.joint.motor, "joint": joint, "weld": weld}
     bpy.data.objects.remove(held[what])
     for frame in range(7, 10):
         scene.frame_set(frame)

@@ -41,7 +41,7 @@ def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tm
     link.rigid_body.mass = 9.0
     extracted = extract(rig.data.knuckle.collection)
     (entry,) = [entry for entry in extracted.report.entries if entry.code == "mass-typed"]
-    assert entry.severity == "warning" and f"there {shown:.4g} stood for 2," in entry.message
+    assert entry.severity == "warning" and f"which showed {shown:.4g} of 2 kg" in entry.message
     assert {body.id: body.mass for body in extracted.bodies}["link 0"] == 9.0
     formats.save(extracted, tmp_path / "typed.skel")
     assert [body.mass for body in formats.load(tmp_path / "typed.skel").bodies][:2] == [9.0, 2.0]
@@ -89,7 +89,10 @@ def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) 
     rig = put_world(mechanism, "KEYS", 1)
     told = {entry.code: entry.message for entry in build_physics(blank.scene, rig).entries}
     assert "not above 0 for 'link 0', 0.001 kg" in told["mass-none"]
-    assert "'link 1' would be lighter" in told["mass-too-small"] and "link 0" not in told["mass-too-small"]
+    assert (
+        "below Blender's minimum of 0.001 kg for 'link 1'" in told["mass-too-small"]
+        and "link 0" not in told["mass-too-small"]
+    )
 
 
 def test_a_light_body_is_not_made_heavier_by_a_flywheel(blank: Any) -> None:
@@ -171,7 +174,7 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
     capsys.readouterr()
     assert bpy.ops.knuckle.bake_physics(frame_end=3) == {"FINISHED"}
     assert "scale was applied" in capsys.readouterr().out
-    assert "Update Armature makes bones fit again" in told
+    assert "Update Armature fits the bones, but does not move bodies back" in told
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
     assert progress_text(rig, blank.scene) == []
 

@@ -243,7 +243,7 @@ def test_a_run_has_ended_with_an_undo(blank: Any, kind: str) -> None:
     for frame in range(7, 40):
         blank.scene.frame_set(frame)
         found.append(angle(2)(moved(rig)))
-        assert progress.frame_note(blank.scene).startswith("Bake first")
+        assert progress.frame_note(blank.scene).startswith("Physics: this frame is not simulated")
     assert np.abs(found).max() < 0.3 + 1e-3
     play(blank.scene, 10, lambda: None)
     assert progress.frame_note(blank.scene) == ""
@@ -288,7 +288,7 @@ def test_starts_that_are_off_are_told(blank: Any, stiffness: float) -> None:
     told = [line.message for line in settings(rig).report if line.code == "starts-inexact"]
     assert len(told) == (off > 0.01)
     for message in told:
-        assert f"{100 * off:.0f} per cent" in message
+        assert f"(error {100 * off:.0f} %)" in message
 
 
 def test_only_what_moves_is_thrown_and_only_for_two_frames(blank: Any) -> None:

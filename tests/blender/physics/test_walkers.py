@@ -32,7 +32,7 @@ def table() -> Iterator[list[tuple[Case, Run]]]:
         share = "–" if math.isnan(ratio(case, found)) else f"{ratio(case, found):.2f}"
         print(
             f"| {case.model} | {case.inputs} | {verdict} | {way(found)} | {way(case)} | {share} | {error} "
-            f"| {found.separation:.3f} |"
+            f"| {found.gap:.3f} |"
         )
 
 

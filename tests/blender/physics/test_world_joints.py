@@ -343,7 +343,7 @@ def test_masses_that_do_not_hold_together_are_told(blank: Any) -> None:
     mechanism.bodies[0].mass = 0.005
     put(mechanism, physics=True)
     (entry,) = [each for each in mechanism.report.entries if each.code == "mass-ratio"]
-    assert "1 to 200" in entry.message
+    assert "1:200" in entry.message
     assert entry.where == "two"
 
 

@@ -294,12 +294,12 @@ def test_every_engine_shows_the_models_colours_on_a_bright_floor(empty: Any, tmp
         ("film.avi", {}, "mp4"),
         ("film.mp4", {"stage": "MOON"}, "MOON"),
         ("film.mp4", {"burn": ["SUBTITLES"]}, "SUBTITLES"),
-        ("film.mp4", {"seconds": 0.0}, "seconds"),
+        ("film.mp4", {"seconds": 0.0}, "duration 0.0 s is not above 0"),
         ("film.mp4", {"sheet": "sheet.jpg"}, "png"),
         ("film", {}, "mp4"),
         ("film.mp4", {"frame_start": 9, "frame_end": 3}, "9 to 3"),
         ("film.mp4", {"size": (3, 3)}, "3x3"),
-        ("film.mp4", {"fps": 0.0}, "per second"),
+        ("film.mp4", {"fps": 0.0}, "frame rate 0.0 fps is not above 0"),
         ("film.mp4", {"samples": 0}, "samples"),
         ("film.mp4", {"engine": "LUXCORE"}, "LUXCORE"),
         ("film.mp4", {"camera": "SHAKY"}, "SHAKY"),
@@ -322,5 +322,5 @@ def test_nothing_to_film_is_said(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
     from addon.core.report import FormatError
 
-    with pytest.raises(FormatError, match="nothing to film"):
+    with pytest.raises(FormatError, match="nothing to render"):
         film(empty, [], str(tmp_path / "film.mp4"), FilmOptions(**SMALL))

@@ -375,8 +375,7 @@ def test_the_report_lists_each_setting_of_the_scene_that_an_import_changed(blank
         changed = {code for code in before if before[code] != after[code]}
         assert told.keys() == changed
         for code in changed:
-            assert f"now {after[code]} " in told[code]
-            assert told[code].endswith(f"(it was {before[code]})")
+            assert f" changed from {before[code]} to {after[code]}" in told[code]
         changes.append(changed)
     assert changes == [{"frame-rate", "frame-range", "gravity"}, {"substeps", "iterations"}, set()]
 

@@ -125,7 +125,7 @@ def test_a_loop_that_the_file_leaves_open_is_closed_near_where_it_was(blank: Any
     turned = {name: math.degrees(math.atan2(placed[name][1, 0], placed[name][0, 0])) for name in ("crank", "rocker")}
     assert turned["crank"] == pytest.approx(60, abs=25) and turned["rocker"] == pytest.approx(80, abs=25)
     entry = next(entry for entry in mechanism.report.entries if entry.code == "assembled")
-    assert entry.severity == "info" and "1 of 1 loops" in entry.message
+    assert entry.severity == "info" and "Closed loops: 1 of 1 are open" in entry.message
     assert entry.message.endswith("initial joint values closes all")
     assert entry.line
     told = [each for each in mechanism.report.entries if "loop" in each.message and each.severity == "warning"]

@@ -36,7 +36,7 @@ def test_bad_faces_beside_good_ones_are_left_out_and_told(what: str, blank: Any,
     assert np.array_equal([low, high], [np.min(samples.POINTS, axis=0), np.max(samples.POINTS, axis=0)])
     those = "polygon is" if count == 1 else "polygons are"
     for each in (report, sizes):
-        assert f"a.obj: {count} {those} left out" in str(each) and f"(first on line {LAST + 1})" in str(each)
+        assert f"a.obj: {count} {those} skipped" in str(each) and f"(first on line {LAST + 1})" in str(each)
 
 
 @pytest.mark.parametrize("point", ["v 0,5 0 0", "v 0 0,5 0", "v 0 0 -1,5e3", "v\t,5 0 0"])

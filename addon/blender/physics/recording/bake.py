@@ -164,7 +164,7 @@ def _require_finite(plant: JointStateArrays, poses: Array, frame: int) -> None:
     name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the mechanism"
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     raise SimulationError(
-        f"The simulation diverged at frame {frame}: {name}{more} has no finite position",
+        f"The simulation diverged at frame {frame}: no finite position of {name}{more}",
         remedy="Look for overlapping bodies, very unequal masses, or too few substeps (Fit to Mechanism)",
     )
 

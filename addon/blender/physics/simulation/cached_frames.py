@@ -361,7 +361,7 @@ def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
         return Message(
             "Physics: it ends at frame {}. Set the scene's end after it, and play from the first frame", last
         )
-    if run is None or not run.has_frames:
+    if run is None or not run.has_frames or scene.frame_current <= run.reach:
         return "Physics: this frame is not simulated with the present settings. Bake, or play from the first frame"
     return Message("Physics: simulated up to frame {} only. Bake, or play from the first frame", run.reach)
 

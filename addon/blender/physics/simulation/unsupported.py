@@ -114,11 +114,11 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
         report.warn(
             "mass-ratio",
             Message(
-                "Mass ratio: {} joints connect bodies of more than 1:{}, the worst 1:{}. This increases joint "
-                "separation. Make the masses more similar",
-                len(off),
+                "Mass ratio: above 1:{} between the bodies of a joint, the worst 1:{} (joints: {}). This "
+                "increases joint separation. Make the masses more similar",
                 _MASS_RATIO,
                 format_number(ratio),
+                len(off),
             ),
             where=empty.name,
         )

@@ -139,7 +139,7 @@ def newer_release_message(rig: bpy.types.Object) -> str:
     """Return the message for a mechanism that a newer release has saved; empty for others."""
     if not is_from_newer_release(rig):
         return ""
-    return Message("{} was saved by a newer Knuckle: update Knuckle to work on it", repr(rig.name))
+    return Message("{}: saved by a newer release of Knuckle. Update Knuckle", repr(rig.name))
 
 
 def linked_model_message(rig: bpy.types.Object) -> str:

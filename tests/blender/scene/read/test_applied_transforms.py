@@ -170,7 +170,7 @@ def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> Non
     before = empty.matrix_basis.translation.length
     empty.location = (0.0, 0.0, 0.0)
     (entry,) = (entry for entry in extract(rig).report.entries if entry.code == "transform-cleared")
-    assert "lost" not in entry.message and f" {before:.3g} from where it was" in entry.message
+    assert "lost" not in entry.message and f"moved by {before:.3g} m to the origin" in entry.message
 
 
 def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:

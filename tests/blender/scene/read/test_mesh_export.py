@@ -225,7 +225,7 @@ def test_what_was_made_in_blender_is_not_looked_for_where_the_model_came_from(
     path = tmp_path / "second/new.skel"
     assert bpy.ops.export_scene.mechanism(filepath=str(path), format="skel", meshes=meshes) == {"FINISHED"}
     said = "".join(capfd.readouterr())
-    assert "not copied" not in said and "new_meshes" not in said
+    assert "Mesh not copied" not in said and "new_meshes" not in said
     body = next(body for body in formats.load(path).bodies if body.name == "Ape")
     torus = (path.parent / str(body.shapes[0].mesh)).read_text()
     assert sum(line.startswith("v ") for line in torus.splitlines()) == 48 * 12, "a torus of Blender's"
