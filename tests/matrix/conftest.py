@@ -1,5 +1,4 @@
-"""Which cells of the matrix run: ``KNUCKLE_MATRIX=all``, ``third`` or ``tenth`` (fixed shares), or unset: the fast rows
-alone."""
+"""Which cells of the matrix run: ``KNUCKLE_MATRIX=all`` or ``tenth`` (a fixed share), or unset: the fast rows alone."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import pytest
 
 from .expected import why_expected
 
-_CHOICES = ("", "tenth", "third", "all")
+_CHOICES = ("", "tenth", "all")
 if os.environ.get("KNUCKLE_MATRIX", "") not in _CHOICES:
     raise pytest.UsageError(f"KNUCKLE_MATRIX is one of {_CHOICES}")
 if importlib.util.find_spec("bpy") is None:

@@ -381,7 +381,7 @@ ROWS: tuple[Row, ...] = (
 
 
 #: Shares of all cells, by the 256ths that are of them.
-SHARES = {"tenth": 26, "third": 86, "all": 256}
+SHARES = {"tenth": 26, "all": 256}
 
 
 @dataclass(frozen=True)
