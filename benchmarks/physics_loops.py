@@ -74,7 +74,7 @@ def chains(seconds: float) -> Iterator[Row]:
         for ratio in (1.0, 10.0, 100.0, 1000.0):
             fresh()
             plant = gather_joint_state(put_world(chain(long, ratio), "LIMP", seconds))
-            gap = max(stepped(seconds, lambda plant=plant: float(plant.gaps(plant.poses()).max())))
+            gap = max(stepped(seconds, lambda plant=plant: float(plant.separations(plant.poses()).max())))
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(f"chain, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told())
 
@@ -87,7 +87,7 @@ def stopped_chains(seconds: float) -> Iterator[Row]:
         for joint in mechanism.joints:
             joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
         plant = gather_joint_state(put_world(mechanism, "LIMP", min(seconds, 1.5)))
-        gap = max(stepped(min(seconds, 1.5), lambda plant=plant: float(plant.gaps(plant.poses()).max())))
+        gap = max(stepped(min(seconds, 1.5), lambda plant=plant: float(plant.separations(plant.poses()).max())))
         bar = 0.1 if ratio <= 100.0 else 1.0
         yield Row(
             f"chain with stops, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told()
@@ -138,7 +138,7 @@ def driven_loops(seconds: float) -> Iterator[Row]:
 
             def look(plant: Any = plant, number: int = number) -> tuple[float, float]:
                 poses = plant.poses()
-                return float(plant.gaps(poses).max()), float(plant.coordinates(poses)[number])
+                return float(plant.separations(poses).max()), float(plant.coordinates(poses)[number])
 
             gaps, found = np.array(stepped(seconds, look)).T
             found = np.unwrap(found)
@@ -167,7 +167,7 @@ def turning(seconds: float) -> Iterator[Row]:
             for body in mechanism.bodies:
                 body.inertia = factor * body.mass * np.diag([0.01, 0.09, 0.09])
             plant = gather_joint_state(put_world(mechanism, "LIMP", seconds))
-            gap = max(stepped(seconds, lambda plant=plant: float(plant.gaps(plant.poses()).max())))
+            gap = max(stepped(seconds, lambda plant=plant: float(plant.separations(plant.poses()).max())))
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(
                 f"chain with flywheels, tip {ratio:g}, moments x {factor:g}: gap", 100 * gap, "%", bar, settings_told()
@@ -205,7 +205,7 @@ def posed_loops(seconds: float) -> Iterator[Row]:
         for frame in range(1, round(seconds * RATE) + 1):
             for rest in (0.0, 0.37):
                 bpy.context.scene.frame_set(frame, subframe=rest)
-                worst = max(worst, float(plant.gaps(plant.poses()).max()))
+                worst = max(worst, float(plant.separations(plant.poses()).max()))
         yield Row(f"{name}, posed by keys: gap", worst / shortest(rig), "", 1e-5, "")
 
 

@@ -34,7 +34,7 @@ OUTCOMES = {
 }
 #: The modules that write each format's documents anew.
 WRITING = {
-    "juice": ("from_model", "servo_strength", "writer"),
+    "juice": ("from_model", "servo_gains", "writer"),
     "shift": ("from_model", "writer"),
     "skel": ("from_model", "from_model_rows"),
     "x_xy": ("from_model_parts", "from_model"),

@@ -104,7 +104,7 @@ class DofGlyphs:
         return ~(np.isnan(self.lower) & np.isnan(self.upper))
 
     @property
-    def beyond(self) -> Array:
+    def outside(self) -> Array:
         """Return the distance (n,) beyond a stop: negative below the lower one, 0 within or where there is none."""
         with np.errstate(invalid="ignore"):
             below, above = np.minimum(self.value - self.lower, 0.0), np.maximum(self.value - self.upper, 0.0)
@@ -221,7 +221,7 @@ def draw_stops(drawing: OverlayDrawing, degrees: DofGlyphs) -> None:
     stopped = degrees.some(degrees.stopped)
     _draw_ranges(drawing, stopped)
     known = stopped.some(~np.isnan(stopped.value))
-    beyond = known.beyond
+    beyond = known.outside
     over = beyond != 0.0
     _draw_value_pointers(drawing, known, over)
     far = known.some(over)

@@ -184,7 +184,7 @@ class ConstrainedBodies:
                 out[:, body, 3:] += sign * ways[:, 3:]
         return out
 
-    def ease(self, push: Array) -> float:
+    def inverse_effective_mass(self, push: Array) -> float:
         """Compute the inverse effective mass along a Jacobian row (bodies, 6).
 
         It is the acceleration along the row per unit of generalized force along it, at least 0.

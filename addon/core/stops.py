@@ -57,7 +57,7 @@ def clamp_values_to_stops(values: Array, stops: StopPair) -> Array:
     return np.where(stop_excess(values, stops) != 0.0, np.clip(values, low, high), values)
 
 
-def begins_beyond_stop(dof: Dof) -> bool:
+def starts_outside_stops(dof: Dof) -> bool:
     """Return whether the initial position of a degree of freedom is beyond one of its stops."""
     low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)
     return not low <= dof.position <= high

@@ -76,7 +76,7 @@ def test_a_dial_goes_from_stop_to_stop() -> None:
 @pytest.mark.parametrize(("value", "beyond"), [(1.4, 0.3), (-0.9, -0.4), (1.1, 0.0), (1.10001, 0.0)])
 def test_what_is_beyond_a_stop_is_red(value: float, beyond: float) -> None:
     degree = degrees(True, value, -0.5, 1.1)
-    assert degree.beyond == pytest.approx([beyond], abs=1e-9)
+    assert degree.outside == pytest.approx([beyond], abs=1e-9)
     red = angles(degree, in_colour(drawn(degree).faces, VIOLATION_COLOR))
     assert (len(red) > 0) == (beyond != 0.0)
     if beyond:
@@ -100,7 +100,7 @@ def test_one_stop_alone_is_drawn_and_none_is_not() -> None:
         assert np.isfinite(points).all()
         ticks = np.abs(angles(degree, points) - np.nanmax([lower, upper]))
         assert ticks.min() < 1e-5
-        assert degree.beyond == [0.0]
+        assert degree.outside == [0.0]
     assert not len(drawn(degrees(True, 0.0)).bold.arrays()[0])
 
 

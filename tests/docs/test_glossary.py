@@ -85,13 +85,6 @@ NAMES: dict[str, frozenset[str]] = {
     }),
     "an angle of pi or 2 pi is a half or a full turn": frozenset({"FULL_TURN", "HALF_TURN", "wrap_to_turn"}),
     "the pause between two repetitions of a motion": frozenset({"span_with_gap"}),
-    "renamed with the texts of the interface": frozenset({
-        "BallJoints.gaps", "BoneParenting.hang", "ConstrainedBodies.ease", "ConversionLosses.tell", "DofGlyphs.beyond",
-        "DofMotors.tell", "JointStateArrays.gaps", "KNUCKLE_GT_stop.tell", "Keyframes.told", "LoopChains.gaps",
-        "MeshMirror.tell", "PolygonFaults.told", "Reader.tell", "ReflectedInertia.eased", "ReportCollector.tell",
-        "ResidueMeter.tell", "RunningTask.tell", "Slider.is_beyond", "begins_beyond_stop", "forget_bone_names",
-        "forget_controllers", "is_written_alike", "servo_strength", "told",
-    }),
 }  # fmt: skip
 #: Phrases in which a retired word has another meaning.
 PHRASES = {r"turns? (to the )?(left|right)": "a walking mechanism turns left or right"}

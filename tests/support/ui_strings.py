@@ -21,7 +21,7 @@ _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "col
 #: Functions of ours that show a text, and which of their arguments it is.
 _SHOWS = {
     "report_result": 1, "cancel_with_error": 1, "report": 1, "draw_paragraph": 2, "poll_message_set": 0,
-    "draw_fact": 1, "labeled_row": 1, "ValueError": 0, "report_message": 2, "told": 0, "count_with_noun": 1,
+    "draw_fact": 1, "labeled_row": 1, "ValueError": 0, "report_message": 2, "translated": 0, "count_with_noun": 1,
     "_group": 2, "MenuEntry": 1, "MenuSubject": 0,
 }  # fmt: skip
 #: Bases of operators, which are not registered themselves.

@@ -236,7 +236,7 @@ def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
 
 
 @persistent
-def forget_bone_names(*_args: Any) -> None:
+def clear_bone_names(*_args: Any) -> None:
     """Clear the recorded names when another .blend is opened."""
     _known_names.clear()
     _past_names.clear()
@@ -244,8 +244,8 @@ def forget_bone_names(*_args: Any) -> None:
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", forget_bone_names),
-    ("load_factory_startup_post", forget_bone_names),
+    ("load_post", clear_bone_names),
+    ("load_factory_startup_post", clear_bone_names),
     ("undo_post", after_step),
     ("redo_post", after_step),
 )
@@ -259,4 +259,4 @@ def register() -> None:
 def unregister() -> None:
     """Remove the handlers, and clear the recorded names."""
     disconnect(_HANDLERS)
-    forget_bone_names()
+    clear_bone_names()

@@ -83,7 +83,12 @@ def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
     """
     own = [keys.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
     first, last = (
-        np.array([usual if each is None else each.told[end] for each, usual in zip(own, (1, 0, 0, 0), strict=True)])
+        np.array(
+            [
+                usual if each is None else each.keyframe_values[end]
+                for each, usual in zip(own, (1, 0, 0, 0), strict=True)
+            ]
+        )
         for end in (0, -1)
     )
     lengths = float(np.linalg.norm(first) * np.linalg.norm(last))

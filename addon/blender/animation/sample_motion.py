@@ -394,7 +394,7 @@ class _MotionSampler:
                 sample_channels(self.rig, self.scene, [], looked.tolist(), self.residues.look)
                 seen = np.union1d(seen, looked)
                 looked = frames_to_refine(every, seen, self.residues.worst_frames())
-        self.residues.tell(self.report, self._teller().out)
+        self.residues.report_all(self.report, self._teller().out)
 
     def _teller(self) -> TrajectoryWriter:
         return TrajectoryWriter(self.origins, self.clock, self.options.units, self.options.format, self.report)

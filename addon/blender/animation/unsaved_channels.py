@@ -150,7 +150,7 @@ class ResidueMeter:
         bones = [(worst.size, worst.frame) for worst in self.worst.values()]
         return sorted({frame for size, frame in (*bones, self._slid, self._rolled) if size > 0.0})
 
-    def tell(self, report: Report, units: Units) -> None:
+    def report_all(self, report: Report, units: Units) -> None:
         """Report each kind of residue once: the largest with bone and frame, in ``units``."""
         if self._seen:
             self._measure()

@@ -59,7 +59,7 @@ def unregister() -> None:
     bpy.app.translations.unregister(_OWN)
 
 
-def told(text: str) -> str:
+def translated(text: str) -> str:
     """Return a text in the user's language; unchanged if that is English or the interface is not translated."""
     language = wanted_language()
     return translate(text, language) if language in LANGUAGES else text

@@ -18,7 +18,7 @@ import bpy
 from ...core.editing.sides import find_mirror_plane
 from ...core.model import Mechanism
 from ...core.report import Message, Report
-from ...core.stops import begins_beyond_stop
+from ...core.stops import starts_outside_stops
 from ...formats import complete_masses
 from ...formats.text.file_io import gc_paused
 from ..animation import renamed_bones, rotation_stops
@@ -180,7 +180,7 @@ def _make_objects(
 def _prime_caches(rig: bpy.types.Object, bone_names: list[str], decided: BuildPlan) -> None:
     """Mark a new mechanism as processed, so that the handlers that run after every change do not search it."""
     copied_mechanisms.mark_as_adopted(rig)
-    if not any(begins_beyond_stop(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
+    if not any(starts_outside_stops(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
         rotation_stops.mark_limits_plain(rig)
     renamed_bones.record_bone_names(rig, dict(zip(bone_names, map(bone_task, decided.bones), strict=True)))
     if not decided.followers:

@@ -99,7 +99,7 @@ class TextLayer:
         x = right - self.margin - gap - table.wide
         y = round(0.5 * (self.size[1] - high)) if beside else self.size[1] - high - self.margin - gap
         self._panel(x - gap, y - gap, x + table.wide + gap, y + high + gap)
-        beyond = now.beyond != 0.0
+        beyond = now.outside != 0.0
         end = x + table.wide - (table.bar + gap if table.bar else 0.0)
         for number, (row, name) in enumerate(zip(table.rows, table.names, strict=True)):
             middle = y + (number + 0.5) * line

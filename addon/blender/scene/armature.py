@@ -313,7 +313,7 @@ class BoneParenting:
         """Parent all further objects to the armature object: its bones do not exist yet."""
         self._bone_of_body = {}
 
-    def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
+    def attach(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Parent an object to a body's bone (by body id), or to the armature if there is none, at a pose (4, 4)."""
         self.hold(obj, body)
         obj.matrix_basis = column_major(pose)

@@ -91,7 +91,7 @@ def _place_part(
     obj.rotation_mode = "QUATERNION"
     body = plan.bodies.get(part.body or "")
     if body is None:
-        hook.hang(obj, None, part.pose)
+        hook.attach(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
     obj.matrix_basis = column_major(pose_from_com(part.pose, body.com) if body.com.any() else part.pose)

@@ -12,7 +12,7 @@ from ...formats.xmdi import DEFAULT_TAGS
 from ...installation import ROW_STATES, CheckRow, rows_as_text, summarize_rows
 from ..data.preferences import ADDON, is_absolute
 from ..diagnostics import run_self_check
-from ..locale import told
+from ..locale import translated
 from .base.operators import Result, report_message
 from .base.panels import draw_paragraph
 from .import_export.options import ImportOptions, draw_options
@@ -63,11 +63,13 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
     if not _check_rows:
         return
     box = layout.box().column(align=True)
-    box.label(text=told(summarize_rows(_check_rows)), icon=_ICONS[_worst_state()], translate=False)
+    box.label(text=translated(summarize_rows(_check_rows)), icon=_ICONS[_worst_state()], translate=False)
     for found in sorted(_check_rows, key=lambda row: ROW_STATES.index(row.state)):
         line = box.row(align=True)
         line.alert = found.state == "error"
-        line.label(text=f"{told(found.part)}: {told(found.text)}", icon=_ICONS[found.state], translate=False)
+        line.label(
+            text=f"{translated(found.part)}: {translated(found.text)}", icon=_ICONS[found.state], translate=False
+        )
         if found.remedy:
             draw_paragraph(context, box, found.remedy)
 
@@ -171,7 +173,7 @@ class _PreferencesOperator(bpy.types.Operator):
         """Return whether the add-on is enabled; set the poll message if not."""
         if ADDON in context.preferences.addons:
             return True
-        cls.poll_message_set(told("Enable Knuckle under Add-ons of the preferences first"))
+        cls.poll_message_set(translated("Enable Knuckle under Add-ons of the preferences first"))
         return False
 
 

@@ -27,7 +27,7 @@ from ..editing.symmetry.twins import (
     mirror_to_twins,
     twin_candidates,
 )
-from ..locale import told
+from ..locale import translated
 from .base.operators import ERRORS, ModelOperator, Result, active_model, count_with_noun, report_message, report_result
 from .base.panels import PANEL_ORDER, ModelPanel, property_layout
 from .base.selection import select_only, selected_parts
@@ -308,7 +308,7 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
         row = row.split(factor=0.5) if item.second else row
         if item.second:
             row.operator("knuckle.select_part", text=item.second, emboss=False, translate=False).part = item.second
-        row.label(text=told(stored_message(item, "what")), translate=False)
+        row.label(text=translated(stored_message(item, "what")), translate=False)
 
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
@@ -344,7 +344,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         column.operator("knuckle.create_twin", icon="DUPLICATE")
         row = column.row(align=True)
         row.operator("knuckle.link_twins", text="Link", icon="LINKED")
-        row.operator("knuckle.unlink_twins", text=told("Unlink"), translate=False, icon="UNLINKED")
+        row.operator("knuckle.unlink_twins", text=translated("Unlink"), translate=False, icon="UNLINKED")
         layout.operator("knuckle.find_twins", icon="VIEWZOOM")
         if len(model.found_twins):
             box = layout.box().column(align=True)
@@ -353,7 +353,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
                 row.prop(pair, "use", text="")
                 row.label(text=f"{pair.first} / {pair.second}", translate=False)
                 if pair.what != "name and place":  # a certain pair needs no remark, which leaves space for the names
-                    row.label(text=told(stored_message(pair, "what")), translate=False)
+                    row.label(text=translated(stored_message(pair, "what")), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
         if len(model.differences):

@@ -103,7 +103,7 @@ class LoopChains:
         self.touched = np.zeros((self.count, unknowns), dtype=bool)
         self.touched[self.chain_of, self.column_of] = True
 
-    def gaps(self, values: Array) -> Array:
+    def mismatches(self, values: Array) -> Array:
         """Compute ``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
         return self._frames(values)[:, :, -1]
 

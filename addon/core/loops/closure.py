@@ -237,7 +237,7 @@ class LoopSystem:
 
     def residuals(self, at: Array) -> Array:
         """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
-        return self._residuals(pose_vectors(self.chains.gaps(at * self.scales)))
+        return self._residuals(pose_vectors(self.chains.mismatches(at * self.scales)))
 
     def screws(self, at: Array) -> tuple[Array, Array]:
         """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6).
@@ -284,7 +284,7 @@ class LoopSystem:
 
     def _gaps(self, at: Array) -> Array:
         """Compute each chord's child frame by the tree, relative to that by the chord, (chords, 4, 4)."""
-        return self.chains.gaps((at * self.scales)[None])[0]
+        return self.chains.mismatches((at * self.scales)[None])[0]
 
     def _residuals(self, openings: Array) -> Array:
         openings[..., 3:] /= self.length

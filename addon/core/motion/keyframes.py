@@ -50,8 +50,10 @@ class Keyframes:
         held = self.kinds == CONSTANT_KEY
         if held.all() or not held.any():
             every = trajectory.interpolation if not len(held) else "constant" if held[0] else "linear"
-            return replace(trajectory, times=self.keyframe_times, values=self.told, held=None, interpolation=every)
-        return replace(trajectory, times=self.keyframe_times, values=self.told, held=held)
+            return replace(
+                trajectory, times=self.keyframe_times, values=self.keyframe_values, held=None, interpolation=every
+            )
+        return replace(trajectory, times=self.keyframe_times, values=self.keyframe_values, held=held)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -62,7 +64,7 @@ class Keyframes:
         return self.times[:, 1].copy()
 
     @property
-    def told(self) -> Array:
+    def keyframe_values(self) -> Array:
         """Return the values of the keys, (n,)."""
         return self.values[:, 1].copy()
 

@@ -52,7 +52,7 @@ def report_unsupported_fields(mechanism: Mechanism, format: str, report: Report)
         for lost in dict.fromkeys(_LOSS_KINDS[key] for key in said if key in _LOSS_KINDS):
             if format not in lost.written:
                 losses.add(lost.code, lost.message, subject)
-    losses.tell(report)
+    losses.report_all(report)
 
 
 def _extra_names(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
@@ -154,7 +154,7 @@ class ConversionLosses:
         for what, first in other.first.items():
             self.first.setdefault(what, first)
 
-    def tell(self, report: Report) -> None:
+    def report_all(self, report: Report) -> None:
         """Report every kind of loss: the content, the first subject, the number of further ones, and the effect."""
         for (code, message), count in self.counts.items():
             name, effect = self.first[code, message]

@@ -7,7 +7,7 @@ from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_juice, read
-from .servo_strength import restore_source_gains
+from .servo_gains import restore_source_gains
 from .writer import new_document, patch_document
 
 __all__ = ["restore_source_gains", "detect", "dump", "load", "read_opened"]

@@ -23,7 +23,7 @@ from ..document.conversion_losses import (
 from . import conventions
 from .conventions import same_pose
 from .schema import BODY, JOINTS, MODEL, REFERENCE, TIME_STEP, WORLD_PATHS, Row, Table
-from .servo_strength import assign_servo_gains, source_gain_values
+from .servo_gains import assign_servo_gains, source_gain_values
 from .to_model import BOX, CAPSULE, CYLINDER, INVALID, SPHERE, shape_from_row
 
 SUPPORTED_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
@@ -43,7 +43,7 @@ def convert_for_juice(mechanism: Mechanism, report: Report) -> tuple[list[Body],
     if mechanism.source.format != "juice" and mechanism.behaviours is None:  # gaits exist in Juice only
         joints = assign_servo_gains(mechanism, bodies, joints, losses)
     _convert_world(mechanism, losses)
-    losses.tell(report)
+    losses.report_all(report)
     return bodies, joints
 
 

@@ -17,7 +17,7 @@ from ..text.xml_reader import report_element
 from . import conventions
 from .reader import ReferenceResolver, SourceElement
 from .schema import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
-from .servo_strength import attach_source_gains
+from .servo_gains import attach_source_gains
 
 #: Codes of shapes in the file.
 INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)

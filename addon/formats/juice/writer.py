@@ -43,7 +43,7 @@ from .gait import (
 )
 from .reader import SourceElement, model_element
 from .schema import BODY, CONTAINERS, INTEGER, JOINTS, MODEL, NUMBER, Field, Row, Table
-from .servo_strength import choose_cfm
+from .servo_gains import choose_cfm
 
 #: Element as its tag and its text or its children.
 ElementTuple = tuple[str, "str | list[ElementTuple]"]

@@ -92,8 +92,8 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
         try:
             faults = PolygonFaults()
             points = obj_points(data, faults) if kind == ".obj" else ply_points(data, read_ply_header(data, path))
-            if report is not None and faults.told:
-                report.warn("repaired-mesh", Message("{}: {}", path.name, faults.told))
+            if report is not None and faults.message:
+                report.warn("repaired-mesh", Message("{}: {}", path.name, faults.message))
         except MeshError as trouble:
             raise MeshError(trouble.message, path=str(path), remedy=trouble.remedy) from None
         if not np.isfinite(points).all():
@@ -182,7 +182,7 @@ def replace_meshes_with_boxes(
         if any(now is not before for now, before in zip(shapes, body.shapes, strict=True)):
             losses.add("approximated-shape", "Mesh: written as its bounding box", body)
         bodies.append(replace(body, shapes=shapes))
-    losses.tell(report)
+    losses.report_all(report)
     for trouble in boxes.troubles:
         report.warn("box-without-mesh", Message("size of a mesh is unknown: {}", trouble))
     return replace(mechanism, bodies=bodies)
@@ -274,7 +274,7 @@ def describe_obj_faults(data: bytes, polygons: int) -> str:
     faults = PolygonFaults()
     with suppress(MeshError):
         obj_points(data, faults)
-    return faults.told
+    return faults.message
 
 
 @dataclass
@@ -285,7 +285,7 @@ class PolygonFaults:
     line: int = 0
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """Message with the number of invalid polygons and the first line; empty if there are none."""
         if not self.count:
             return ""

@@ -62,7 +62,7 @@ def copy_meshes(
         replace(body, shapes=[copier.shape(shape) if shape.mesh else shape for shape in body.shapes])
         for body in mechanism.bodies
     ]
-    copier.tell()
+    copier.report_all()
     return replace(mechanism, bodies=bodies)
 
 
@@ -121,7 +121,7 @@ class _Copier:
         extra = shape.extra | ({"files": [made[0], *made[1]]} if shape.extra.get("files") else {})
         return replace(shape, mesh=made[0], extra=extra)
 
-    def tell(self) -> None:
+    def report_all(self) -> None:
         """Report the files copied and the meshes renamed."""
         if self._written:
             self.report.info(

@@ -51,7 +51,7 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
     _reject_duplicate_ids(mechanism)
     lowering = ShiftConverter(mechanism, dialect, top=mechanism.name or "model")
     lowered = lowering.lowered()
-    lowering.losses.tell(report)
+    lowering.losses.report_all(report)
     if lowered.tree.top:
         report.info(
             "invented-assembly", Message("Parts without an assembly: written in an assembly '{}'", lowered.tree.top)
@@ -214,7 +214,7 @@ class _Patch:
         if self.edits.empty:
             self.report.info("document-kept", "Document: unedited, written as it was read")
             return self.document.text
-        self.lowering.losses.tell(self.report)
+        self.lowering.losses.report_all(self.report)
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         self.report.info("document-patched", Message("Document: elements {}. All else is written as it was read", said))
         return self.edits.result()

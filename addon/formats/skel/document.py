@@ -86,7 +86,7 @@ def read(
     skeletons = [_read_skeleton(element, reader) for element in holder.findall("skeleton")]
     result = to_model.build(placed_world, skeletons, reader)
     result.name = PurePath(path).stem or (placed_world.row["@name"] if placed_world else "") or "Mechanism"
-    reader.tell()
+    reader.report_all()
     result.report = report
     result.source = Source("skel", "skeleton" if world is None else "world", path, text)
     return Document(text, sound, root, holder, placed_world, skeletons, result)

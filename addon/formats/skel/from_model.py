@@ -128,7 +128,7 @@ class _Planner:
             if body.id in roots:
                 self._loose(body)
         self._report_remaining()
-        self.losses.tell(self.report)
+        self.losses.report_all(self.report)
         loose = next((body.id for body in self.bodies if not body.assembly), None)
         if self.mechanism.source.format != "skel" and loose is not None:
             name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of a connected assembly

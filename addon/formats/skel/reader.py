@@ -145,7 +145,7 @@ class Reader:
         """Record a report entry about an element."""
         self.notes.setdefault((severity, code, message), []).append(element)
 
-    def tell(self) -> None:
+    def report_all(self) -> None:
         """Report all entries, once per message, with the first element."""
         for (severity, code, message), elements in self.notes.items():
             more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""

@@ -48,7 +48,7 @@ def model_rows(mechanism: Mechanism, report: Report) -> ModelRow:
     """Return the rows of a mechanism for a new document."""
     remarks = ReportCollector(report)
     out = _RowWriter(mechanism, remarks, None, {}).model()
-    remarks.tell()
+    remarks.report_all()
     return out
 
 
@@ -78,7 +78,7 @@ class OriginalRows:
         remarks = ReportCollector(report)
         now = _RowWriter(mechanism, remarks, then, dict(self._memory))
         out = now.model()
-        remarks.tell()
+        remarks.report_all()
         now.read |= self._writer.read & now.noted.keys()
         self._writer.note_bodies(self._memory.keys() - now.noted.keys())
         return out, now.note_bodies

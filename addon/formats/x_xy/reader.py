@@ -78,7 +78,7 @@ def read(
     mechanism.source = Source(ROOT, "", path, text)
     document.mechanism = mechanism
     document.numbers = {key: number for number, key in enumerate(keys)}
-    remarks.tell()
+    remarks.report_all()
     return document
 
 

@@ -323,7 +323,7 @@ class ReportCollector:
         for what, lines in other._found.items():
             self._found.setdefault(what, []).extend(lines)
 
-    def tell(self) -> None:
+    def report_all(self) -> None:
         """Report all entries."""
         for (severity, code, message), lines in self._found.items():
             times = f" ({len(lines)} times, here first)" if len(lines) > 1 else ""

@@ -91,7 +91,7 @@ class _Patch:
         anew = self._anew()
         self.ask({key[1] for key in (self.after.links[number].key for number in anew) if key[0] == "body"})
         for number, row in enumerate(self.after.links):
-            if number in anew or is_written_alike(self.old[row.key], row):
+            if number in anew or has_same_markup(self.old[row.key], row):
                 continue
             self._link(document.numbers[row.key], self.old[row.key], row)
         self._delete(anew)
@@ -145,7 +145,7 @@ class _Patch:
             steps.setdefault(row.key[:2], []).append(row)
 
         def changed(whose: tuple[str, str]) -> bool:
-            return any(not is_written_alike(self.old.get(step.key), step) for step in steps[whose])
+            return any(not has_same_markup(self.old.get(step.key), step) for step in steps[whose])
 
         for number, row in enumerate(self.after.links):
             old = self.old.get(row.key)
@@ -391,7 +391,7 @@ def _align_elements(
             add(k, before)
 
 
-def is_written_alike(old: LinkRow | None, new: LinkRow) -> bool:
+def has_same_markup(old: LinkRow | None, new: LinkRow) -> bool:
     """Return whether two links have the same text, apart from their children."""
     if old is not None and _is_identical(old, new):
         return True

@@ -84,7 +84,7 @@ def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
     plant, bodies = gather_joint_state(rig), objects_of(rig, "BODY")
 
     def look() -> Any:
-        gap = float(plant.gaps(plant.poses()).max())
+        gap = float(plant.separations(plant.poses()).max())
         return gap, np.array([world_of(bodies[body.id]) for body in mechanism.bodies])
 
     gaps, poses = zip(*play(blank.scene, 36, look), strict=True)

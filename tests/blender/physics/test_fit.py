@@ -25,7 +25,9 @@ def plant_of(rig: Any) -> Any:
 def test_chains_hold_together(blank: Any, long: float, ratio: float, bar: float) -> None:
     rig = put_world(chain(long, ratio), "LIMP", 1.0)
     plant = plant_of(rig)
-    seen = play(blank.scene, 60, lambda: (float(plant.gaps(plant.poses()).max()), float(plant.poses()[-2][2, 3])))
+    seen = play(
+        blank.scene, 60, lambda: (float(plant.separations(plant.poses()).max()), float(plant.poses()[-2][2, 3]))
+    )
     gaps, heights = zip(*seen, strict=True)
     assert max(gaps) < bar * long
     assert min(heights) < -3.0 * long  # it has fallen
@@ -37,7 +39,7 @@ def test_chains_that_fall_into_their_stops_hold_together(blank: Any, long: float
     for joint in mechanism.joints:
         joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
     plant = plant_of(put_world(mechanism, "LIMP", 1.0))
-    look = lambda: (float(plant.gaps(plant.poses()).max()), np.abs(plant.coordinates(plant.poses())).max())  # noqa: E731
+    look = lambda: (float(plant.separations(plant.poses()).max()), np.abs(plant.coordinates(plant.poses())).max())  # noqa: E731
     gaps, turns = zip(*play(blank.scene, 60, look), strict=True)
     assert max(gaps) < bar * long
     assert max(turns) == pytest.approx(0.3, abs=0.01)
@@ -54,7 +56,7 @@ def test_servos_hold_small_chains_together(blank: Any, ratio: float) -> None:
         joint: (frames, 0.4 * np.sin(math.pi * (frames - 1) / 15 + k), LINEAR) for k, joint in enumerate(plant.joints)
     }
     key_servos(rig, "swing", tracks)
-    gaps = play(blank.scene, 31, lambda: float(plant.gaps(plant.poses()).max()))
+    gaps = play(blank.scene, 31, lambda: float(plant.separations(plant.poses()).max()))
     assert max(gaps) < 1e-3 * 0.02
 
 

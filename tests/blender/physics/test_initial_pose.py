@@ -48,7 +48,7 @@ def test_space_at_the_first_frame_is_a_run_like_any(blank: Any, tmp_path: Path, 
     else:
         from addon.blender.physics.simulation import frame_handlers as handlers
 
-        handlers.forget_controllers()
+        handlers.clear_controllers()
         bpy.context.view_layer.update()
     found = trail(bpy.context.scene, arm(), range(2, 50))
     assert np.abs(np.array(found) - np.array(wanted[1:])).max() < 1e-4

@@ -38,7 +38,7 @@ def run(scene: Any, plant: Any, number: int, frames: int) -> tuple[np.ndarray, n
 
     def look() -> tuple[float, float]:
         poses = plant.poses()
-        return float(plant.gaps(poses).max()), float(plant.coordinates(poses)[number])
+        return float(plant.separations(poses).max()), float(plant.coordinates(poses)[number])
 
     gaps, values = np.array(play(scene, frames, look)).T
     return gaps, np.unwrap(values)

@@ -239,7 +239,7 @@ def test_a_run_has_ended_with_an_undo(blank: Any, kind: str) -> None:
         mechanism.restraints = [Restraint("s", "spring", "j", coefficients=[[9.0, 0.0]])]
     rig = limp(mechanism)
     found = play(blank.scene, 6, lambda: angle(2)(moved(rig)))
-    handlers.forget_controllers()  # what undo calls
+    handlers.clear_controllers()  # what undo calls
     for frame in range(7, 40):
         blank.scene.frame_set(frame)
         found.append(angle(2)(moved(rig)))

@@ -182,7 +182,7 @@ def test_a_universal_joint_that_begins_turned_keeps_its_right_angle(blank: Any, 
 
     assert max(play(blank.scene, 90, square)) < 0.01
     blank.scene.frame_set(1)
-    handlers.forget_controllers()
+    handlers.clear_controllers()
     for frame in range(2, 90):
         blank.scene.frame_set(frame)
         assert square() < 0.01

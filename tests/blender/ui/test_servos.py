@@ -60,9 +60,9 @@ def test_a_slider_ends_at_the_stops(hexapod: Any) -> None:
     setattr(bone, row.prop, 99.0)
     assert bone.rotation_euler.z == pytest.approx(dof.upper)
     bone.rotation_euler.z = dof.upper + 0.5
-    assert row.is_beyond(bone), "keys may ask for more: that is red"
+    assert row.is_outside_stops(bone), "keys may ask for more: that is red"
     bone.rotation_euler.z = dof.upper
-    assert not row.is_beyond(bone)
+    assert not row.is_outside_stops(bone)
     dof.upper = 0.2
     row, bone = slider(hexapod, "Left Front Knee")
     assert ends(bone, row)[1] == pytest.approx(0.2), "another stop is another end"

@@ -143,9 +143,9 @@ def test_they_come_and_go_with_the_extension(blank: Any) -> None:
     import bpy
 
     import addon
-    from addon.blender.locale import told
+    from addon.blender.locale import translated
 
-    assert told("Rigid bodies removed") == "Rigid bodies removed", "English needs none"
+    assert translated("Rigid bodies removed") == "Rigid bodies removed", "English needs none"
     addon.unregister()
     addon.register()
     assert bpy.ops.knuckle.new_model() == {"FINISHED"}

@@ -293,7 +293,7 @@ class MeshMirror:
             self.left_out[obj.name, mate.name] = left_out
         return is_other
 
-    def tell(self, report: Report) -> None:
+    def report_all(self, report: Report) -> None:
         """Report the modifiers that were not mirrored."""
         for (name, mate), modifiers in self.left_out.items():
             report.warn(

@@ -96,7 +96,7 @@ def create_twins(
         report.extend(update_armature(rig, edits=edits, made=list(pairs.values())))
         mirror_part_restraints(rig, pairs, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
     report.extend(_mirror_twin_keys(rig, ordered, between))
-    looks.tell(report)
+    looks.report_all(report)
     return list(pairs.values()), report
 
 

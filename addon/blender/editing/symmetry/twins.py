@@ -193,7 +193,7 @@ def mirror_to_twins(
                 write_joint_image(empty, mate, between, around, is_new=False)
         report.extend(update_armature(rig))
         mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
-    looks.tell(report)
+    looks.report_all(report)
     return list(chosen), report
 
 

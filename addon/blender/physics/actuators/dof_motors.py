@@ -119,7 +119,7 @@ class DofMotors:
         """Return a change of the first joint value, the short way round for an angle."""
         return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
 
-    def tell(
+    def command(
         self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool, slides: bool = True
     ) -> None:
         """Set target velocities and force limits of the motors.

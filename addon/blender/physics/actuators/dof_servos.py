@@ -57,7 +57,7 @@ class ScrewCoupling:
         joint = self.motors.joint
         turn, slide = carried.of_multi_dof_joint(joint, joint.coordinates(poses[None])[0])
         self.size = model_scale(record_of(joint.empty).model)
-        self.ease = 1.0 / slide + self.size * self.pitch**2 / turn
+        self.inverse_mass = 1.0 / slide + self.size * self.pitch**2 / turn
         self._turned, self._apart, self._pushed = None, (), ()
         axis = poses[joint.parent][:3, :3] @ joint.on_parent[:3, :3] @ joint.joint.dofs[0].axis
         free = [not carried.stands(body) for body in (joint.child, joint.parent)]
@@ -66,7 +66,7 @@ class ScrewCoupling:
 
     def command(self, poses: Array, rate: float) -> None:
         """Apply forces for the next frame."""
-        if not self.ease:
+        if not self.inverse_mass:
             return  # an undo during a simulation: the last commands stay
         actual = self.motors.look(poses, rate)
         if self._turned is None:  # the nearest to the translation's: it may begin after several turns
@@ -90,13 +90,13 @@ class ScrewCoupling:
         step, speed, other = time / substeps, 0.0, self.first
         if self._apart:
             gone = apart - self._apart[-1]
-            own = self._pushed[-1] * self.ease
+            own = self._pushed[-1] * self.inverse_mass
             if len(self._apart) > 1:
                 late = 0.5 * (1.0 + step / time)
                 lately = late * self._pushed[-1] + (1.0 - late) * self._pushed[-2]
-                other = (gone - (self._apart[-1] - self._apart[-2])) / time**2 - lately * self.ease
+                other = (gone - (self._apart[-1] - self._apart[-2])) / time**2 - lately * self.inverse_mass
             speed = gone / time + 0.5 * (time - step) * (own + other)
-        push = -((_RETURN_SHARE * apart / time + _BRAKE_SHARE * speed) / time + other) / self.ease
+        push = -((_RETURN_SHARE * apart / time + _BRAKE_SHARE * speed) / time + other) / self.inverse_mass
         self._apart, self._pushed = (*self._apart[-1:], apart), (*self._pushed[-1:], push)
         return push
 
@@ -164,7 +164,7 @@ class MultiDofServos:
         velocity, force = motor_commands(
             law, self.servos, ahead, error, course, rate, steady_increment(last, ahead, after)
         )
-        motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
+        motors.command(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
         return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
     def key_targets(self, curves: _CurvesByChannel, live: BoneTargets, frames: Sequence[float]) -> Array:

@@ -156,13 +156,13 @@ class EffectiveMass:
             )
         now = self._at(first, poses)
         pushes = now.push(first.place[one], -1, at, way[None]) + now.push(-1, first.place[other], there, way[None])
-        return now.ease(pushes[0])
+        return now.inverse_effective_mass(pushes[0])
 
     def _one(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body of an island."""
         if not island.is_single_dof:
             now = self._at(island, poses)
-            return now.ease(now.push(-1, island.place[body], place, way[None])[0])
+            return now.inverse_effective_mass(now.push(-1, island.place[body], place, way[None])[0])
         (item,) = island.joints
         frame = poses[item.parent] @ item.on_parent
         axis, arm = frame[:3, :3] @ item.joint.dofs[0].axis, place - self._size * frame[:3, 3]
@@ -170,7 +170,9 @@ class EffectiveMass:
             return float(axis @ way[3:]) ** 2 / float(self._masses[body])
         if island.inertia is None:
             now, about = self._at(island, poses), np.concatenate([axis, np.zeros(3)])
-            island.inertia = 1.0 / max(now.ease(now.push(-1, 0, place, about[None])[0]), _MIN_INVERSE_MASS)
+            island.inertia = 1.0 / max(
+                now.inverse_effective_mass(now.push(-1, 0, place, about[None])[0]), _MIN_INVERSE_MASS
+            )
         x, y, z = cross_single(arm, way[3:]) + way[:3]
         return float(axis[0] * x + axis[1] * y + axis[2] * z) ** 2 / island.inertia
 
@@ -262,7 +264,7 @@ class ReflectedInertia:
         return body in self._stands
 
     @cached_property
-    def eased(self) -> EffectiveMass:
+    def effective_mass(self) -> EffectiveMass:
         """Inverse effective masses of the bodies, in these poses and all that follow."""
         moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
         return EffectiveMass(self._plant, self._mass, self._tensors, [*moves, False])

@@ -47,7 +47,7 @@ class FrictionDampingActuator:
     def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins: weak dampers become motors, strong ones Blender's."""
         joint = self.motors.joint
-        moved = carried.eased.moved(joint, joint.now(poses), self.motors.turns, poses)
+        moved = carried.effective_mass.moved(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
         for line in aligned_dofs(record_of(joint.empty).joint):
             dof = joint.joint.dofs[line.number]
@@ -73,7 +73,7 @@ class FrictionDampingActuator:
         force[0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
         if self.held is not None:
             force[0] += abs(self.held.force(float(actual[0]), 1.0 / rate, self.motors.short))
-        self.motors.tell(poses, actual, np.zeros(len(actual)), force, rate, False)
+        self.motors.command(poses, actual, np.zeros(len(actual)), force, rate, False)
 
 
 def friction_damping_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[FrictionDampingActuator]:

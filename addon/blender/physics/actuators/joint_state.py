@@ -174,7 +174,7 @@ class JointStateArrays:
         local = np.einsum("nki,nkj->ijn", axes[:half], axes[half:])
         return np.arctan2(local[1, 0] - local[0, 1], local[0, 0] + local[1, 1])
 
-    def gaps(self, poses: Array) -> Array:
+    def separations(self, poses: Array) -> Array:
         """Return the joint separations of hinges and sliders (n,), then of the balls.
 
         Along a slider's axis none counts.
@@ -183,7 +183,7 @@ class JointStateArrays:
         there = poses[self.parent] @ affine_inverse(self.frame_parent)
         apart = np.einsum("nji,nj->ni", there[:, :3, :3], here[:, :3, 3] - there[:, :3, 3])
         apart[~self.turns, 2] = 0.0
-        return np.concatenate([np.linalg.norm(apart, axis=1), self.balls.gaps(poses)])
+        return np.concatenate([np.linalg.norm(apart, axis=1), self.balls.separations(poses)])
 
 
 @dataclass
@@ -195,7 +195,7 @@ class BallJoints:
     on_parent: Array
     on_child: Array
 
-    def gaps(self, poses: Array) -> Array:
+    def separations(self, poses: Array) -> Array:
         """Return the joint separations (n,)."""
         return np.linalg.norm(
             _transform_points(poses[self.parent], self.on_parent) - _transform_points(poses[self.child], self.on_child),

@@ -131,7 +131,7 @@ class PointForceActuator:
             return -self._share * law(x)
 
         self.held = SpringDamperIntegrator(pull if spring else None, None if spring else pull, 1.0, substeps)
-        self._effective_mass = carried.eased
+        self._effective_mass = carried.effective_mass
 
     def command(self, poses: Array, rate: float) -> None:
         """Apply forces for the next frame."""

@@ -338,8 +338,8 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     if not off.any():
         return report
     obj = told[worst][0]
-    tell = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
-    tell(
+    add = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
+    add(
         "inertia-differs",
         f"Moments of inertia: {off.sum()} of {len(told)} bodies are simulated with those of their collision shapes. "
         f"The largest error is {moments[worst]:.0%} ({record_of(obj).source_name or obj.name!r}); products of inertia, "

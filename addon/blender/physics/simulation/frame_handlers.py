@@ -315,7 +315,7 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
 
 
 @persistent
-def forget_controllers(*_args: Any) -> None:
+def clear_controllers(*_args: Any) -> None:
     """Clear the state after undo or loading a file, when its references are invalid."""
     live_solver.invalidate_loops()
     session.drop_all_controllers()
@@ -332,7 +332,7 @@ def forget_controllers(*_args: Any) -> None:
 @persistent
 def reset_after_undo(*_args: Any) -> None:
     """Clear the state and outdated notes after undo and redo."""
-    forget_controllers()
+    clear_controllers()
     for scene in bpy.data.scenes:
         if (
             scene.rigidbody_world is None
@@ -356,4 +356,4 @@ def reset_after_load(*_args: Any) -> None:
         if _moved_by_physics(simulated_rigs(scene)):
             # Blender cannot evaluate yet: frame_set would put all bodies at one point
             scene.frame_current = first_frame(scene)
-    forget_controllers()
+    clear_controllers()

@@ -27,9 +27,9 @@ from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rig
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
 from . import cached_frames, live_input, undo_guard
 from .frame_handlers import (
+    clear_controllers,
     control_before_frame,
     finish_frame,
-    forget_controllers,
     reset_after_load,
     reset_after_undo,
     switch_drive,
@@ -207,5 +207,5 @@ def _disconnect_all() -> None:
     cached_frames.clear_status_text()
     undo_guard.after_history_step()
     undo_guard.reset_undo_guard()
-    forget_controllers()
+    clear_controllers()
     rotation_stops.invalidate_bone_stops()

@@ -73,7 +73,7 @@ class Recording:
 
     def max_joint_separation(self) -> float:
         """Return the largest joint separation (length units)."""
-        return max((float(self.plant.gaps(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
+        return max((float(self.plant.separations(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
 
     worst_gap = max_joint_separation  # its name in release 1.0
 

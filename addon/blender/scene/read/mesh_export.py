@@ -59,7 +59,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
             body.shapes[number] = replace(
                 shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0), extra=extra
             )
-    losses.tell(report)
+    losses.report_all(report)
     if meshes.written:
         report.info("meshes-written", Message("Meshes written to {}: {}", meshes.folder.name, len(meshes.written)))
     return report

@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 
 from ....core.report import Message
-from ...locale import told
+from ...locale import translated
 from ...progress import TimeEstimate, WorkStep, format_duration
 from .operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
 
@@ -136,7 +136,7 @@ class ModalTask(ModelOperator):
             step = WorkStep(*next(self._steps))
         text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
         self._running_task.show(
-            told(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion
+            translated(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion
         )
 
     def _leave(self) -> None:
@@ -149,8 +149,8 @@ def progress_text(step: WorkStep, seconds_left: float | None) -> str:
     part, parts = step.counted
     percent = int(100 * step.portion)
     if seconds_left is None:
-        return told(Message("{} of {} ({} %)", part, parts, percent))
-    return told(Message("{} of {} ({} %, {} left)", part, parts, percent, format_duration(seconds_left)))
+        return translated(Message("{} of {} ({} %)", part, parts, percent))
+    return translated(Message("{} of {} ({} %, {} left)", part, parts, percent, format_duration(seconds_left)))
 
 
 def is_interactive(context: bpy.types.Context) -> bool:
@@ -182,7 +182,7 @@ class RunningTask:
         self._timer = self._manager.event_timer_add(tick, window=context.window)
         _running_tasks.append(self)
 
-    def tell(self, text: str) -> None:
+    def show_status(self, text: str) -> None:
         """Show a line in the status bar."""
         self._workspace.status_text_set(text)
 
@@ -192,7 +192,7 @@ class RunningTask:
         self.text, self.share = text, share
         self._manager.progress_update(100.0 * share)
         if changed:
-            self.tell(line)
+            self.show_status(line)
             for area in self._views():
                 area.header_text_set(line)
                 for region in area.regions:

@@ -25,7 +25,7 @@ from ...data.queries import (
     rigs_in,
 )
 from ...editing.repair.missing_parts import find_model_collection, models_without_armature, orphan_parts
-from ...locale import told
+from ...locale import translated
 
 _OBJECT_COLLECTIONS = ("objects",)
 
@@ -186,7 +186,7 @@ class ModelOperator(bpy.types.Operator):
             or cls.poll_message(context, rig)
         )
         if reason:
-            cls.poll_message_set(told(reason))
+            cls.poll_message_set(translated(reason))
         return not reason
 
     @classmethod
@@ -218,7 +218,7 @@ class AddModelOperator(bpy.types.Operator):
         """Return whether Blender is in object mode; set the poll message if not."""
         if context.mode == "OBJECT":
             return True
-        cls.poll_message_set(told("Go to object mode to add a mechanism"))
+        cls.poll_message_set(translated("Go to object mode to add a mechanism"))
         return False
 
 
@@ -234,7 +234,7 @@ class TwinsOption:
 
 def report_message(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
     """Report a message, translated into the user's language."""
-    operator.report(kind, told(text))
+    operator.report(kind, translated(text))
 
 
 def cancel_with_error(operator: bpy.types.Operator, error: object) -> Result:
@@ -253,8 +253,8 @@ def report_result(operator: bpy.types.Operator, line: str, report: Report | None
     for entry in warnings:
         kinds.setdefault(entry.code, []).append(entry)
     for entry, *more in list(kinds.values())[:_MAX_WARNINGS]:
-        message = told(Message("Line {}: {}", entry.line, entry.message) if entry.line else entry.message)
-        like_it = told(Message("{} more of this kind", len(more)))
+        message = translated(Message("Line {}: {}", entry.line, entry.message) if entry.line else entry.message)
+        like_it = translated(Message("{} more of this kind", len(more)))
         report_message(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
     hidden = sum(map(len, list(kinds.values())[_MAX_WARNINGS:]))
     if hidden:

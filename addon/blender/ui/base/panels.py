@@ -10,7 +10,7 @@ import bpy
 
 from ....installation import manual_page_url
 from ...data.conversion import stored_message
-from ...locale import CONTEXT, told
+from ...locale import CONTEXT, translated
 from .operators import active_model, linked_copy_message, newer_release_message
 
 CATEGORY = "Knuckle"
@@ -72,7 +72,7 @@ def labeled_row(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     row = layout.split(factor=0.4)
     label = row.row()
     label.alignment = "RIGHT"
-    label.label(text=told(name), translate=False)  # Blender translates some of these differently
+    label.label(text=translated(name), translate=False)  # Blender translates some of these differently
     return row
 
 
@@ -81,7 +81,7 @@ def draw_paragraph(
 ) -> None:
     """Draw a text, wrapped to the sidebar's width."""
     column = layout.column(align=True)
-    lines = wrap_text(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
+    lines = wrap_text(context, translated(text) if translate else text, room=70 if icon != "NONE" else 50)
     for number, line in enumerate(lines):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
 
@@ -133,12 +133,12 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 def is_truncated(context: bpy.types.Context, row: Any) -> bool:
     """Return whether a list truncates a message."""
-    return len(wrap_text(context, told(stored_message(row)), room=74)) > _MAX_LINES
+    return len(wrap_text(context, translated(stored_message(row)), room=74)) > _MAX_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """Draw a row of a list: a message with its severity, truncated after ``_MAX_LINES`` lines."""
-    lines = wrap_text(context, told(stored_message(row)) + place, room=74)
+    lines = wrap_text(context, translated(stored_message(row)) + place, room=74)
     column = layout.column(align=True)
     column.scale_y = 0.8
     if len(lines) > _MAX_LINES:
@@ -155,7 +155,7 @@ def filter_rows(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list
     wanted, shown = panel.filter_name.lower(), _severity_filter(context)
     flags = [
         panel.bitflag_filter_item
-        if getattr(shown, severity_of(row)) and wanted in told(stored_message(row)).lower()
+        if getattr(shown, severity_of(row)) and wanted in translated(stored_message(row)).lower()
         else 0
         for row in rows
     ]

@@ -19,7 +19,7 @@ from ...editing.repair.missing_parts import missing_messages, models_without_arm
 from ...editing.repair.rebuild import adopt_orphans, rebuild
 from ...editing.rollback import rollback_on_error
 from ...editing.symmetry.links import parts_by_id
-from ...locale import told
+from ...locale import translated
 from ..base.operators import (
     ERRORS,
     ModelOperator,
@@ -175,7 +175,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):
             if way:
-                mend = box.operator("knuckle.fix_finding", text=told(way), icon="TOOL_SETTINGS", translate=False)
+                mend = box.operator("knuckle.fix_finding", text=translated(way), icon="TOOL_SETTINGS", translate=False)
                 mend.index, mend.other = model.finding_index, bool(other)
 
 
@@ -212,7 +212,7 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
             return True
         reason = no_model_message(context) if rig is None else linked_model_message(rig) or linked_copy_message(rig)
         if reason:
-            cls.poll_message_set(told(reason))
+            cls.poll_message_set(translated(reason))
         return not reason
 
     def execute(self, context: bpy.types.Context) -> Result:

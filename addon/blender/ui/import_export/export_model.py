@@ -14,7 +14,7 @@ from ...data.access import record_of, settings
 from ...data.preferences import ignore_collada_units, mesh_folders
 from ...data.queries import collection_of, require_rig, rig_in
 from ...editing.repair.checks import report_findings
-from ...locale import told
+from ...locale import translated
 from ...scene.read.mechanism import extract
 from ...scene.read.mesh_export import write_own_meshes
 from ..base.operators import (
@@ -81,7 +81,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         # in the Exporters panel of a collection, context.collection is that collection
         if active_model(context) is not None or rig_in(context.collection) is not None:
             return True
-        cls.poll_message_set(told(no_model_message(context)))
+        cls.poll_message_set(translated(no_model_message(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
@@ -165,7 +165,7 @@ def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """Draw the entries of File > Export, one per format."""
     for row in formats.FORMATS.values():
         entry = self.layout.operator(
-            EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")
+            EXPORT_SCENE_OT_mechanism.bl_idname, text=translated(f"{row.label} ({row.extensions[0]})")
         )
         entry.format = row.id
         entry.filter_glob = extension_glob(row.extensions)

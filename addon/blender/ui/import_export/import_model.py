@@ -13,7 +13,7 @@ from ....core.model import Mechanism
 from ....core.report import Message
 from ...data.preferences import overlay_defaults
 from ...data.queries import parts, require_rig, rigs_in
-from ...locale import told
+from ...locale import translated
 from ...reconcile.build import BuildOptions, build
 from ..base.operators import (
     ERRORS,
@@ -229,7 +229,7 @@ def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """Draw the entry of File > Import."""
     self.layout.operator(
-        IMPORT_SCENE_OT_mechanism.bl_idname, text=told(Message("Mechanism ({})", " ".join(MODEL_EXTENSIONS)))
+        IMPORT_SCENE_OT_mechanism.bl_idname, text=translated(Message("Mechanism ({})", " ".join(MODEL_EXTENSIONS)))
     )
 
 

@@ -18,7 +18,7 @@ from ...animation.pose_library import reset_unkeyed
 from ...data.conversion import IMPORT_CODES, add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
-from ...locale import told
+from ...locale import translated
 from ..base.operators import (
     ImportHelper,
     ModelOperator,
@@ -106,7 +106,9 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         if any(True for _rig in rigs_in(context.scene)):
             return True
         rig = active_model(context)
-        cls.poll_message_set(told((linked_model_message(rig) if rig is not None else "") or no_model_message(context)))
+        cls.poll_message_set(
+            translated((linked_model_message(rig) if rig is not None else "") or no_model_message(context))
+        )
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:

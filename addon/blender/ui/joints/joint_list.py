@@ -18,7 +18,7 @@ from ...data.access import record_of
 from ...data.conversion import is_angle
 from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
-from ...locale import CONTEXT, told
+from ...locale import CONTEXT, translated
 from ..base.operators import active_model
 from ..base.panels import sidebar_width
 from ..base.selection import is_joint
@@ -247,7 +247,7 @@ def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
     line = layout.row(align=True)
     line.enabled = not row.follows
     value = line.row(align=True)
-    value.alert = row.is_beyond(pose)
+    value.alert = row.is_outside_stops(pose)
     name = row.channel.name
     if row.prop:
         value.prop(pose, row.prop, text=name, slider=row.is_slider, translate=False)
@@ -292,7 +292,7 @@ def _draw_demand(context: bpy.types.Context, layout: Any, name: str, row: ServoR
     else:
         seconds = found.jump_at if found.jump else found.velocity_at
         speed = (
-            told(Message("jumps {}", number_text(row, found.jump)))
+            translated(Message("jumps {}", number_text(row, found.jump)))
             if found.jump
             else _rate_text(row, found.velocity, "s")
         )
@@ -315,9 +315,9 @@ def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
 def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
     """Draw the titles of the columns."""
     titles = {  # translated by us: Blender's own words are too long for a column
-        "STOPS": (told("Lower Stop"), told("Upper Stop")),
-        "RANGE": (told("Range"), told("Stops")),
-        "SPEED": (told("Speed"), told("Accel.")),
+        "STOPS": (translated("Lower Stop"), translated("Upper Stop")),
+        "RANGE": (translated("Range"), translated("Stops")),
+        "SPEED": (translated("Speed"), translated("Accel.")),
     }
     if columns not in titles:
         return
@@ -358,7 +358,7 @@ def _rate_text(row: ServoRow, value: float | None, per: str) -> str:
 def value_range(row: ServoRow, low: float | None, high: float | None) -> str:
     """Format a range, short enough for a column: whole degrees, or three digits."""
     if low is None and high is None:
-        return told("none")
+        return translated("none")
     low_text, high_text = ("" if end is None else _short_text(row, end) for end in (low, high))
     if low_text == high_text:
         return f"{low_text}{'°' if row.turns else ''}"

@@ -22,7 +22,7 @@ from ...editing.joint_settings import (
     set_joint_values,
 )
 from ...editing.symmetry.links import twin_of
-from ...locale import told
+from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.selection import active_joint, is_joint, joints_collection
 from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
@@ -239,7 +239,7 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the joints that get the values."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return told(Message("Copy stops, servo and springs. {}", items[properties.to].description))
+        return translated(Message("Copy stops, servo and springs. {}", items[properties.to].description))
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the options."""

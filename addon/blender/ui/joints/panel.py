@@ -13,7 +13,7 @@ from ...data.access import record_of, settings
 from ...data.conversion import is_angle
 from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
-from ...locale import told
+from ...locale import translated
 from ..base.operators import active_model, count_with_noun
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
 from ..base.selection import active_joint, joints_collection
@@ -79,22 +79,22 @@ def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object,
         said = "All servos keep within their stops" if stopped else "None of its servos has stops"
         draw_paragraph(context, layout, said, "CHECKMARK" if stopped else "NONE")
         return
-    leaving = told(Message("{} stops", count_with_noun(len(beyond), "servo leaves its", "servos leave their")))
+    leaving = translated(Message("{} stops", count_with_noun(len(beyond), "servo leaves its", "servos leave their")))
     draw_paragraph(context, layout, leaving, "ERROR")
     active = active_joint(context, rig)
     bones = set(chain_bones(active)) if active is not None else set()
     row = next((row for row in beyond if row.bone in bones), beyond[0])
     box = layout.box().column(align=True)
-    box.label(text=told(Message("{} leaves its stops", row.found.name)), translate=False)
+    box.label(text=translated(Message("{} leaves its stops", row.found.name)), translate=False)
     for each in row.found.outside[:_MAX_EXCESSES]:
         first, last = (frame_at_time(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
         stretch = Message("Frames {} to {}: {} {}", f"{first:.4g}", f"{last:.4g}", number_text(row, each.by), side)
-        show = box.operator("knuckle.show_servo", text=told(stretch), translate=False)
+        show = box.operator("knuckle.show_servo", text=translated(stretch), translate=False)
         show.servo, show.frame = row.found.name, frame_at_time(context.scene, each.worst)
     more = len(row.found.outside) - _MAX_EXCESSES
     if more > 0:
-        box.label(text=told(Message("and {}", count_with_noun(more, "more time"))))
+        box.label(text=translated(Message("and {}", count_with_noun(more, "more time"))))
 
 
 class _JointPanel(ModelPanel):
@@ -140,7 +140,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         chain = chain_bones(empty)
         for dof in joint.dofs:
             if dof.kind in {"ball", "free"}:
-                layout.label(text=told(Message("Rotates freely ({})", dof.kind)))
+                layout.label(text=translated(Message("Rotates freely ({})", dof.kind)))
                 for number, part in enumerate(block_parts(joint, dof)):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue
@@ -180,7 +180,7 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
 def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
     """Draw both stops of a degree of freedom or of a coordinate of a ball."""
     stops = property_layout(layout.column(align=True))
-    for end, label in (("lower", told("Lower Stop")), ("upper", told("Upper Stop"))):
+    for end, label in (("lower", translated("Lower Stop")), ("upper", translated("Upper Stop"))):
         row = stops.row(align=True, heading=f"{name} {label}" if name else label)
         row.prop(dof, f"use_{end}", text="")
         value = row.row(align=True)
@@ -259,9 +259,9 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
                 continue
             column = _dof_column(self.layout, empty, name)
             if dof.kind in {"ball", "free"}:
-                for field, label in (("start", told("Value")), ("start_rates", told("Velocity"))):
+                for field, label in (("start", translated("Value")), ("start_rates", translated("Velocity"))):
                     for index in range(3 if dof.kind == "ball" else 6):
-                        axis = f"{told('Rotation' if index < 3 else 'Location')} {'XYZ'[index % 3]}"
+                        axis = f"{translated('Rotation' if index < 3 else 'Location')} {'XYZ'[index % 3]}"
                         column.prop(dof, field, index=index, text=f"{label}, {axis}", translate=False)
                 continue
             angle = "_angle" if is_angle(dof) else ""

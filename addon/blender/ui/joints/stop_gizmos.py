@@ -26,7 +26,7 @@ from ....core.overlay_geometry import (
 from ...data.access import record_of
 from ...data.properties.model import KnuckleObject
 from ...data.queries import is_foreign, rig_of
-from ...locale import told
+from ...locale import translated
 from ...overlay import joint_dials
 from ..base.operators import Result
 from ..base.selection import active_joint
@@ -117,7 +117,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         held = value_at_ray(degree, *_pointer_ray(context, event), self.before)
         self.drag = [self.before, held]
         _show_label()
-        self.tell(context, joint)
+        self.show_value(context, joint)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event, _tweak: Any) -> Result:
@@ -133,7 +133,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
             step = snap_increment(degree, event.shift)
             value = round(value / step) * step
         set_stop(joint, self.number, self.end, value)
-        self.tell(context, joint)
+        self.show_value(context, joint)
         return {"RUNNING_MODAL"}
 
     def exit(self, context: bpy.types.Context, cancel: bool) -> None:
@@ -159,12 +159,12 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
             return None
         return GizmoState.degrees.some(np.array(GizmoState.numbers) == self.number)
 
-    def tell(self, context: bpy.types.Context, joint: bpy.types.Object) -> None:
+    def show_value(self, context: bpy.types.Context, joint: bpy.types.Object) -> None:
         """Show the value of the stop in the header and beside the handle."""
         dof = self.dof(joint)
         text = format_dof_value(getattr(dof, self.end), dof.kind != "translation")
         GizmoState.label = text, self.matrix_basis.translation.copy()
-        context.area.header_text_set(f"{told(_STOP_LABELS[self.end])}: {text}")
+        context.area.header_text_set(f"{translated(_STOP_LABELS[self.end])}: {text}")
         context.area.tag_redraw()
 
 

@@ -21,7 +21,7 @@ from ...editing.joint_settings import (
     stops_from_pose,
     switch_stops,
 )
-from ...locale import told
+from ...locale import translated
 from ..base.modal_tasks import RunningTask, is_interactive
 from ..base.operators import (
     ERRORS,
@@ -79,7 +79,7 @@ class KNUCKLE_OT_set_stops(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the source of the stops."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
-        return told(Message("{}. For all selected joints", items[properties.to].description))
+        return translated(Message("{}. For all selected joints", items[properties.to].description))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Set the stops from the pose or the active motion."""
@@ -120,8 +120,8 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for switching on or off."""
         if properties.on:
-            return told("Switch the stops of the selected joints on. Stops that were never set begin near 0")
-        return told("Switch the stops of the selected joints off. Their values stay")
+            return translated("Switch the stops of the selected joints on. Stops that were never set begin near 0")
+        return translated("Switch the stops of the selected joints off. Their values stay")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Switch the stops on or off."""
@@ -221,8 +221,8 @@ class KNUCKLE_OT_sweep(JointsOperator):
             return False
         each, value, span = shown
         lower, upper = (value_label(each, end) for end in span)
-        ends = told("Esc or a click ends the sweep")
-        self._running_task.tell(f"{each.name}: {value_label(each, value)} ({lower} … {upper}).  {ends}")
+        ends = translated("Esc or a click ends the sweep")
+        self._running_task.show_status(f"{each.name}: {value_label(each, value)} ({lower} … {upper}).  {ends}")
         return True
 
     def cancel(self, context: bpy.types.Context) -> None:

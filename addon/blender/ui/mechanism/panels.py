@@ -15,7 +15,7 @@ from ...data.conversion import stored_message
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
 from ...editing.rig_update import is_moved_from_bones
-from ...locale import told
+from ...locale import translated
 from ...physics.simulation.removal import find_leftovers
 from ...scene.collections import ASSEMBLY_SEPARATOR
 from ..base.operators import active_model, count_with_noun, linked_copy_message, newer_release_message, no_model_message
@@ -94,7 +94,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         layout.prop(record_of(rig), "source_name")
         draw_fact(layout, "Bodies", str(seen.bodies))
         many = f"{seen.joints}, {count_with_noun(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
-        draw_fact(layout, "Joints", told(many))
+        draw_fact(layout, "Joints", translated(many))
         row = formats.FORMATS.get(model.format)
         if row is not None:
             dialect = f" ({model.dialect})" if model.dialect else ""
@@ -147,7 +147,7 @@ class KnuckleSeverities(bpy.types.PropertyGroup):
 
 
 def _line_suffix(item: Any) -> str:
-    line = told(Message("line {}", item.line))
+    line = translated(Message("line {}", item.line))
     return f" ({line})" if item.line else ""
 
 
@@ -192,9 +192,11 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
             if line.where or is_truncated(context, line):
-                place = told(Message("line {}", line.line)) + ": " if line.line else ""
+                place = translated(Message("line {}", line.line)) + ": " if line.line else ""
                 where = f" [{line.where}]" if line.where else ""
-                draw_paragraph(context, layout.box(), f"{place}{told(stored_message(line))}{where}", translate=False)
+                draw_paragraph(
+                    context, layout.box(), f"{place}{translated(stored_message(line))}{where}", translate=False
+                )
 
 
 CLASSES = (

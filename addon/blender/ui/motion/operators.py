@@ -30,7 +30,7 @@ from ...animation.retiming import (
 )
 from ...data.access import record_of, settings
 from ...data.channels import settings_curves
-from ...locale import told
+from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines
 from ...physics.recording.bake import bake_steps, steps_per_frame
 from ...physics.simulation.recording import remove_body_keys
@@ -505,7 +505,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         lines = accuracy_lines(recording.plant.rig)
         bad = [line for line in lines if line.good is False]
         found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
-        where = told("Simulation Accuracy has all of them") if bad else ""
+        where = translated("Simulation Accuracy has all of them") if bad else ""
         finer = (
             Message("Servos were controlled {} times per frame. Played live, they track less closely", self._finer)
             if self._finer > 1
@@ -516,7 +516,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         report_message(
             self,
             {"WARNING"} if spoilt else {"INFO"},
-            ". ".join(told(each) for each in (said, *found, where, finer, spoilt) if each),
+            ". ".join(translated(each) for each in (said, *found, where, finer, spoilt) if each),
         )
 
 

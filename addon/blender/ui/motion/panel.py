@@ -17,7 +17,7 @@ from ...animation.source_motion import keyed_frame_rate
 from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
-from ...locale import told
+from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from ..base.selection import select_part
@@ -37,7 +37,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         if found is not None:
             numbers = row.row()
             numbers.alignment = "RIGHT"
-            numbers.label(text=told(Message("{} s", f"{found.duration:.1f}")))
+            numbers.label(text=translated(Message("{} s", f"{found.duration:.1f}")))
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
@@ -102,7 +102,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
             layout.label(text="Click a motion to play it")
             return
         layout.label(
-            text=told(
+            text=translated(
                 Message(
                     "Frames {} to {}, {}",
                     f"{found.first:.6g}",
@@ -113,7 +113,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         )
         rate, now = keyed_frame_rate(active), Clock.of(context.scene).rate
         if rate is not None and not is_same_rate(rate, now):
-            keyed = told(
+            keyed = translated(
                 Message(
                     "Keyed at {} frames per second: it plays at {} times its speed", f"{rate:.4g}", f"{now / rate:.3g}"
                 )
@@ -194,7 +194,7 @@ class KNUCKLE_OT_show_servo(ModelOperator):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip with servo and frame."""
-        return told(Message("{}: go to frame {} and select it", properties.servo, f"{properties.frame:g}"))
+        return translated(Message("{}: go to frame {} and select it", properties.servo, f"{properties.frame:g}"))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Go to the frame and select the servo's bone or joint."""

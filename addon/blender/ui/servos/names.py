@@ -13,7 +13,7 @@ from ...animation.apply_motion import key_unmatched_servos, unmatched_servos
 from ...data.access import settings
 from ...data.channels import servo_names_by_joint
 from ...data.conversion import IMPORT_CODES, add_to_report
-from ...locale import told
+from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_result
 from ..base.panels import ModelPanel, draw_paragraph
 
@@ -26,12 +26,12 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
     ) -> None:
         """Draw a row of the list."""
         row = layout.row(align=True)
-        row.prop(item, "name", text="", emboss=False, placeholder=told("Name in the file"))
+        row.prop(item, "name", text="", emboss=False, placeholder=translated("Name in the file"))
         known = servo_names_by_joint(data.rig) if data.rig is not None else {}
         servo = row.row(align=True)
         servo.active = not item.leave_out
         servo.alert = bool(item.servo) and item.joint not in known
-        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=told("Choose Servo"))
+        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=translated("Choose Servo"))
         row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 
 

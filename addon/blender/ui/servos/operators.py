@@ -14,7 +14,7 @@ from ...compat import action_curves, is_bone_selected, select_bone
 from ...data.access import record_of
 from ...data.channels import bone_path, servo_channels
 from ...data.queries import parts, root_bones
-from ...locale import told
+from ...locale import translated
 from ..base.operators import ModelOperator, Result, count_with_noun, report_message
 from ..base.selection import target_bones
 
@@ -49,7 +49,7 @@ class KNUCKLE_OT_zero_servos(ModelOperator):
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip for the chosen pose."""
-        return told(cls.bl_rna.properties["to"].enum_items[properties.to].description)  # type: ignore[attr-defined]
+        return translated(cls.bl_rna.properties["to"].enum_items[properties.to].description)  # type: ignore[attr-defined]
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Pose the servos at zero, within their stops, or at their initial values."""

@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ....core.report import Message
 from ...animation.pose_library import recall_pose, store_pose, stored_poses
-from ...locale import told
+from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.panels import ModelPanel
 from ..base.selection import target_bones
@@ -138,7 +138,7 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip with the name of the pose."""
         how = ", as in a mirror" if properties.mirrored else ""
-        return told(Message("Pose the servos as {} has them{}", repr(properties.pose), how))
+        return translated(Message("Pose the servos as {} has them{}", repr(properties.pose), how))
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Blend the present pose toward the stored one, mirrored if wanted."""

@@ -49,7 +49,7 @@ class Slider(NamedTuple):
     is_slider: bool
     follows: bool
 
-    def is_beyond(self, pose: bpy.types.PoseBone) -> bool:
+    def is_outside_stops(self, pose: bpy.types.PoseBone) -> bool:
         """Return whether the servo's value exceeds its stops."""
         return bool(self.prop) and bool(stop_excess(np.array([getattr(pose, self.prop)]), self.stops)[0])
 

@@ -32,7 +32,7 @@ from ...data.channels import Channel, servo_channels
 from ...data.properties.model import input_property_name
 from ...data.queries import parts
 from ...events.signals import Handlers, connect, disconnect
-from ...locale import told
+from ...locale import translated
 from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
 from ..base.modal_tasks import RunningTask, is_interactive
@@ -237,7 +237,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
             session.end()
 
         self._session, self._running_task = session, RunningTask(context, _TIMER_INTERVAL, close)
-        self._running_task.tell(_hint(session))
+        self._running_task.show_status(_hint(session))
         if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
             session.restart()
         bpy.ops.screen.animation_play(sync=False)
@@ -295,23 +295,23 @@ class KNUCKLE_OT_live_input(ModelOperator):
 
 def _hint(session: LiveSession) -> str:
     """Return the overlay's last line: the other keys, and advice if the gait moves a mechanism in place."""
-    words = [told("Space pauses, R restarts, Esc ends")]
+    words = [translated("Space pauses, R restarts, Esc ends")]
     if session.live.inputs and settings(session.rig).drive == "KEYS":
-        words.append(told("Keyframes play in place: with drive Servos it walks"))
+        words.append(translated("Keyframes play in place: with drive Servos it walks"))
     return ". ".join(words)
 
 
 def _recording_messages(written: RecordingResult) -> list[str]:
     """Return translated messages about a recording."""
-    out = [told(Message("Recorded frames {} to {}", written.first, written.last))]
+    out = [translated(Message("Recorded frames {} to {}", written.first, written.last))]
     if written.is_unbaked:
-        out.append(told("Bake Gait writes the motion"))
+        out.append(translated("Bake Gait writes the motion"))
     if written.is_target_changed:
-        out.append(told("Target set to Gait"))
+        out.append(translated("Target set to Gait"))
     if written.is_played:
-        out.append(told(Message("Action {} plays the servo values", repr(written.action))))
+        out.append(translated(Message("Action {} plays the servo values", repr(written.action))))
     elif written.action:
-        out.append(told(Message("Servo values are in Action {}", repr(written.action))))
+        out.append(translated(Message("Servo values are in Action {}", repr(written.action))))
     return out
 
 
@@ -329,12 +329,14 @@ class _SessionDisplay:
         session, axes = self._session, self._session.live.axes
         frame = session.scene.frame_current
         self._overlay.alert = session.records and playing
-        state = (told("Recording") if session.records else told("Playing")) if playing else told("Paused")
-        title = f"{told('Live Input')}: {state}"
-        self._overlay.title = f"{title}, {told('frame')} {frame}"
+        state = (
+            (translated("Recording") if session.records else translated("Playing")) if playing else translated("Paused")
+        )
+        title = f"{translated('Live Input')}: {state}"
+        self._overlay.title = f"{title}, {translated('frame')} {frame}"
         self._overlay.hint = _hint(session)
         self._overlay.rows = [
-            LiveRow(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()
+            LiveRow(translated(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()
         ]
         for area in self._screen.areas:
             if area.type == "VIEW_3D":

@@ -19,7 +19,7 @@ from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
-from ...locale import told
+from ...locale import translated
 from ...physics.recording.accuracy import worst_joint_lines
 from ...physics.simulation.removal import find_leftovers, remove_leftovers
 from ...physics.simulation.setup import build_physics, clear_physics
@@ -234,7 +234,7 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
         """Return whether a deleted mechanism left something behind; set the poll message if not."""
         if find_leftovers(context.scene):
             return True
-        cls.poll_message_set(told("No deleted mechanism has left anything behind"))
+        cls.poll_message_set(translated("No deleted mechanism has left anything behind"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:

@@ -18,7 +18,7 @@ from ...animation.gait import tracked_source, tracks_gait
 from ...data.access import settings
 from ...data.conversion import stored_message
 from ...data.properties.model import input_property_name
-from ...locale import told
+from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.simulation.cached_frames import frame_note as run_note
 from ...physics.simulation.removal import other_rig_on_ground
@@ -65,7 +65,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         if model.drive == "SERVO":  # below the buttons, which stay where they are when the drive changes
             column = property_layout(layout.column())
             column.prop(model, "target")
-            draw_fact(column, "Tracks", told(tracked_source(rig)))
+            draw_fact(column, "Tracks", translated(tracked_source(rig)))
         if model.drive != "KEYS":
             draw_physics_view(context, property_layout(layout.column()))
         if not is_simulated(rig):
@@ -137,9 +137,9 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
         if not lines:
             draw_paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
-        layout.label(text=told(stored_message(settings(rig).accuracy, "run")), translate=False)
+        layout.label(text=translated(stored_message(settings(rig).accuracy, "run")), translate=False)
         good = all(line.good is not False for line in lines)
-        layout.label(text=told(accuracy_verdict(lines)), icon=_STATUS_ICONS[good], translate=False)
+        layout.label(text=translated(accuracy_verdict(lines)), icon=_STATUS_ICONS[good], translate=False)
         figures = layout.column(align=True)
         _draw_figure(figures, AccuracyRow("", "Worst", "Mean"))
         for line in lines:
@@ -156,10 +156,10 @@ def _draw_figure(layout: bpy.types.UILayout, line: AccuracyRow, names: bool = Tr
     row = layout.split(factor=0.62 if line.mean else 0.58)
     name = row.row(align=True)
     mark: Any = _STATUS_ICONS[line.good]
-    name.label(text=told(line.what) if names else "", icon=mark, translate=False)
+    name.label(text=translated(line.what) if names else "", icon=mark, translate=False)
     amounts = row.row(align=True)
     for amount in (line.worst, line.mean) if line.mean else (line.worst,):
-        amounts.label(text=told(amount), translate=False)
+        amounts.label(text=translated(amount), translate=False)
     return name
 
 

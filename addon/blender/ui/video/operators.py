@@ -16,7 +16,7 @@ from bpy.props import PointerProperty
 from ....core.report import Message
 from ...data.access import record_of
 from ...data.queries import parts
-from ...locale import told
+from ...locale import translated
 from ...progress import WorkStep
 from ...rendering.encoding import is_poster_path
 from ...rendering.frames import resumable_frames
@@ -69,7 +69,7 @@ class KNUCKLE_OT_render_film(_VideoOperator):
     @classmethod
     def description(cls, _context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip: the reason if the file is missing, else the description."""
-        return told(bad_path_message(properties.filepath) or cls.bl_description)
+        return translated(bad_path_message(properties.filepath) or cls.bl_description)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
         """Return the generator that renders the video, and contact sheet and poster beside it."""

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ....core.report import FormatError, Message
-from ...locale import told
+from ...locale import translated
 from ...rendering.encoding import is_poster_path
 from ...rendering.frames import resumable_frames
 from ...rendering.options import FilmOptions
@@ -45,7 +45,7 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
         column.prop(wishes, "length")
         if wishes.length == "OWN":
             column.prop(wishes, "seconds")
-        column.prop(wishes, "filepath", placeholder=told("Beside the .blend"))
+        column.prop(wishes, "filepath", placeholder=translated("Beside the .blend"))
         if going is not None:
             layout.progress(text=going.text, factor=going.share, translate=False)
             layout.label(text="Press Esc to stop")
@@ -119,9 +119,9 @@ def video_summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> st
     """
     size = " x ".join(map(str, options.size))
     if is_poster_path(path):
-        return told(Message("{}, one picture", size))
+        return translated(Message("{}, one picture", size))
     frames, fps = planned_frame_count(scene, replace(options, poster_frame=None))
-    return told(
+    return translated(
         Message(
             "{}, {} s, {} at {} per second", size, f"{frames / fps:.1f}", count_with_noun(frames, "frame"), f"{fps:g}"
         )
