@@ -96,7 +96,8 @@ def yielded(scene: Any, name: str, number: int, share: float, frames: int = 31) 
 def given_way(scene: Any, number: int, start: Sequence[float], pose: Sequence[float], share: float) -> Array:
     """By how much the turns about X, Y and Z give way that were at ``start`` when the run began, went to ``pose`` and
     are loaded there, in one coordinate alone, with a share of its servo's limit. The others have no limit."""
-    from addon.blender.physics.simulation import frame_handlers as handlers
+
+    from addon.blender.physics.simulation import session
 
     dofs, limit, there = kinds()["euler xyz"], 5.0, np.array(pose)
     directions = rotation_matrix(X * there[0]), rotation_matrix(X * there[0]) @ rotation_matrix(Y * there[1])
@@ -111,6 +112,6 @@ def given_way(scene: Any, number: int, start: Sequence[float], pose: Sequence[fl
     key_servos(rig, "Motion", {"j": (np.arange(1.0, 47.0), values, LINEAR)})
     rig.data.knuckle.drive = "SERVO"
     play(scene, 26, lambda: None)
-    handlers.controller_at(rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
+    session.controller_at(rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
     last = play(scene, 20, lambda: motion(rig, turned.T @ lever), 27)[-1]
     return joint_values_from_transform(mechanism.joints[0], last[None])[0] - there

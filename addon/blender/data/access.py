@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import cast
 
@@ -9,6 +10,9 @@ import bpy
 
 from .properties.action import KnuckleAction
 from .properties.model import KnuckleBone, KnuckleModel, KnuckleObject
+
+#: Suffix that Blender adds to a name in use.
+NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
 def record_of(obj: bpy.types.Object) -> KnuckleObject:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 from .. import compat
-from .datablocks import NUMBER_SUFFIX
+from .access import NUMBER_SUFFIX
 
 _NumberArray = NDArray[Any]
 T = TypeVar("T")

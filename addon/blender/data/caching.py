@@ -18,8 +18,7 @@ import bpy
 
 from .access import record_of
 from .bulk_write import property_defaults
-from .conversion import DOF_FIELDS, DOF_VECTORS
-from .properties.joint import KnuckleDof, KnuckleJoint
+from .properties.joint import DOF_FIELDS, DOF_VECTORS, KnuckleDof, KnuckleJoint
 
 CachedT = TypeVar("CachedT")
 _EMPTY: Mapping[str, Any] = {}

@@ -20,18 +20,11 @@ from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
 from .access import settings
 from .bulk_write import differs_in_zero_sign, property_defaults, update_properties
-from .properties.joint import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
+from .properties.joint import DOF_FIELDS, DOF_VECTORS, SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
 
 #: Size of a shape that gives none: the scale of a mesh, the length of axes.
 DEFAULT_SHAPE_SIZE = 1.0
-#: Fields that a degree of freedom and its property group share by name.
-DOF_FIELDS = (
-    "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
-    "gain", "max_force", "servo_stiffness", "servo_damping", "actuator", "file_sign", "pitch", "name",
-)  # fmt: skip
-#: Shared vector fields: those of a ball or free joint.
-DOF_VECTORS = ("start", "start_rates")
 _dof_field_values = attrgetter(*DOF_FIELDS)
 _EMPTY: Mapping[Any, Any] = {}
 
@@ -354,3 +347,8 @@ IMPORT_CODES = (
     "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
     "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
 )  # fmt: skip
+
+
+def has_initial_velocity(joint: KnuckleJoint) -> bool:
+    """Return whether a joint has an initial velocity in its file."""
+    return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])

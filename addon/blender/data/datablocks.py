@@ -8,7 +8,6 @@ Note:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +17,6 @@ from bpy.app.handlers import persistent
 from numpy.typing import NDArray
 
 from .access import armature_settings
-
-#: Suffix that Blender adds to a name in use.
-NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
 def newest_session_uid(kinds: Sequence[str]) -> int:

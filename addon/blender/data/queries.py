@@ -9,9 +9,8 @@ from functools import cached_property
 import bpy
 
 from ...core.report import Message
-from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
 from .caching import is_memoizing, memoized, prime_memo
-from .datablocks import NUMBER_SUFFIX
 from .properties.model import DATA_VERSION
 
 #: Roles of the objects that a model file describes.
@@ -466,3 +465,29 @@ def record_deletion(rig: bpy.types.Object, ids: Iterable[str]) -> None:
 def part_ids(rig: bpy.types.Object) -> set[str]:
     """Return the ids of a mechanism's bodies and joints."""
     return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+
+
+def own_inertia_proxy(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
+    wheel = record_of(obj).inertia_proxy
+    return wheel if wheel is not None and record_of(wheel).inertia_proxy_of == obj else None
+
+
+def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """Return the empty that fixes a body to its own inertia proxy, or None."""
+    weld, record = record_of(obj).inertia_proxy_constraint, record_of(obj)
+    if weld is None or record_of(weld).model != record.model:
+        return None
+    return weld if record_of(weld).inertia_proxy_of in {None, obj} else None
+
+
+def inertia_proxies(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the inertia proxies of a mechanism's bodies."""
+    found = (own_inertia_proxy(obj) for obj in parts(rig, "BODY"))
+    return [wheel for wheel in found if wheel is not None]
+
+
+def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the empties with the constraints that fix the inertia proxies of a mechanism."""
+    found = (own_proxy_weld(obj) for obj in parts(rig, "BODY"))
+    return [weld for weld in found if weld is not None]

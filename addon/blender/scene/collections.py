@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import bpy
 
 from ...core.model import Assembly
-from ..data.datablocks import NUMBER_SUFFIX
+from ..data.access import NUMBER_SUFFIX
 from ..data.queries import HELPERS
 
 ASSEMBLY_SEPARATOR = ":"

@@ -388,7 +388,7 @@ def test_inverse_kinematics_keeps_to_its_limits_and_is_exported_as_it_is_seen(hi
 @pytest.mark.parametrize(("lower", "upper", "told"), [(-2.6, 0.2, 4.0), (-2.09, 2.09, 3.2), (-0.5, None, -2.0)])
 def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float | None, told: float) -> None:
     """A target beyond a stop is that stop: a servo that was told to go on pushed the other way around."""
-    from addon.blender.physics.simulation import frame_handlers as handlers
+    from addon.blender.physics.simulation import session
     from tests.support.degrees_helpers import put, rotations
     from tests.support.mechanisms import play
     from tests.support.springs_helpers import angle, hung, moved
@@ -399,7 +399,7 @@ def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float 
     rig.data.knuckle.drive = "SERVO"
     rig.pose.bones[0].rotation_euler.z = told
     ends = play(blank.scene, 60, lambda: angle(2)(moved(rig)))
-    run = handlers.controller_at(rig, 60)
+    run = session.controller_at(rig, 60)
     assert run is not None and run.told == pytest.approx([within(told, lower, upper)])
     assert apart(ends[-1], within(told, lower, upper)) < 0.02
 

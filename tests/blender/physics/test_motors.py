@@ -17,6 +17,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.physics.actuators.motors import listed_motors
 from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.simulation import frame_handlers as handlers
+from addon.blender.physics.simulation import session
 from addon.blender.physics.simulation.setup import build_physics, clear_physics
 from addon.core.model import Array, Dof, Mechanism, Restraint
 from tests.conftest import ROOT
@@ -219,7 +220,7 @@ def test_an_unkeyed_bone_is_followed_as_soon_as_it_is_posed(blank: Any) -> None:
     play(blank.scene, 5, lambda: None)
     rig.pose.bones[0].rotation_euler.z = 0.3
     blank.scene.frame_set(6)
-    run = handlers.controller_at(rig, 6)
+    run = session.controller_at(rig, 6)
     assert run is not None and run.told == pytest.approx([0.3])
 
 

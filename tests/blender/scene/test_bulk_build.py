@@ -66,7 +66,7 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.data.access import record_of
     from addon.blender.data.caching import RecordSnapshot, joint_record
-    from addon.blender.data.conversion import DOF_FIELDS, DOF_VECTORS
+    from addon.blender.data.properties.joint import DOF_FIELDS, DOF_VECTORS
     from addon.blender.data.queries import parts
     from addon.blender.reconcile import build
     from addon.core.report import Report

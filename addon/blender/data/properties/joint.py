@@ -54,6 +54,14 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
+#: Fields that a degree of freedom and its property group share by name.
+DOF_FIELDS = (
+    "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
+    "gain", "max_force", "servo_stiffness", "servo_damping", "actuator", "file_sign", "pitch", "name",
+)  # fmt: skip
+#: Shared vector fields: those of a ball or free joint.
+DOF_VECTORS = ("start", "start_rates")
+
 #: Option of a pointer: in a library override it points at the override of the library's object, also after reopening.
 OVERRIDABLE: Any = {"LIBRARY_OVERRIDABLE"}
 

@@ -7,7 +7,6 @@ step it shows which of the two sides was edited.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +20,7 @@ from ....core.editing.sides import counterpart_names
 from ....core.editing.twins import flip_between, mirror_pose
 from ....core.model import Array, Plane
 from ...compat import rename_datablock
-from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
 from ...data.datablocks import still_exists
 from ...data.queries import parts, rigs_in
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
@@ -31,9 +30,6 @@ from ..design_poses import rigid_matrix
 from .images import MirrorContext, write_values_image
 from .links import record_mirror_state, twins_among, twins_by_part
 from .twins import ensure_plane, leading_parts, require_plane
-
-#: Number that Blender appends to a name that is taken.
-_NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
 def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
@@ -46,7 +42,7 @@ def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
         words = ("Right", "Left") if is_right else ("Left", "Right")
         return name.replace("LR", words[0]), name.replace("LR", words[1])
     counterparts = counterpart_names(name)
-    if not counterparts or _NUMBER_SUFFIX.sub("", name) == _NUMBER_SUFFIX.sub("", other):
+    if not counterparts or NUMBER_SUFFIX.sub("", name) == NUMBER_SUFFIX.sub("", other):
         return name, other
     return name, counterparts[0]
 

@@ -23,8 +23,8 @@ from ....core.report import Message, Report, format_number
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.caching import joint_record
-from ...data.conversion import add_to_report, read_stops
-from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
+from ...data.conversion import add_to_report, has_initial_velocity, read_stops
+from ...data.properties.joint import KnuckleDof, KnuckleMotor
 from ...data.queries import parts
 from ..constraints.constraints import UNREACHABLE_VELOCITY
 from .effective_mass import ReflectedInertia
@@ -280,11 +280,6 @@ def _countable_angles(item: MultiDofJoint) -> NDArray[np.bool_]:
 def _initial_rates(dof: KnuckleDof) -> Array:
     size = DOF_SIZE[dof.kind]
     return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
-
-
-def has_initial_velocity(joint: KnuckleJoint) -> bool:
-    """Return whether a joint has an initial velocity in its file."""
-    return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
 
 
 def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -> list[InitialVelocityImpulse]:

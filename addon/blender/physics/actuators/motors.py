@@ -14,8 +14,7 @@ import bpy
 
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
-from ...data.queries import helper_collection, parts
-from ..bodies.inertia import proxy_welds
+from ...data.queries import helper_collection, parts, proxy_welds
 
 
 def create_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:

@@ -25,7 +25,7 @@ from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Message, Report, abbreviate_names
 from ...data.access import record_of, settings
-from ...data.queries import helper_collection, parts
+from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
 from .collision import collision_children
@@ -242,32 +242,6 @@ def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.typ
     if weld not in there.held:
         there.world.constraints.objects.link(weld)
     return weld
-
-
-def own_inertia_proxy(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
-    wheel = record_of(obj).inertia_proxy
-    return wheel if wheel is not None and record_of(wheel).inertia_proxy_of == obj else None
-
-
-def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """Return the empty that fixes a body to its own inertia proxy, or None."""
-    weld, record = record_of(obj).inertia_proxy_constraint, record_of(obj)
-    if weld is None or record_of(weld).model != record.model:
-        return None
-    return weld if record_of(weld).inertia_proxy_of in {None, obj} else None
-
-
-def inertia_proxies(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the inertia proxies of a mechanism's bodies."""
-    found = (own_inertia_proxy(obj) for obj in parts(rig, "BODY"))
-    return [wheel for wheel in found if wheel is not None]
-
-
-def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the empties with the constraints that fix the inertia proxies of a mechanism."""
-    found = (own_proxy_weld(obj) for obj in parts(rig, "BODY"))
-    return [weld for weld in found if weld is not None]
 
 
 def is_orphan_inertia_proxy(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import bpy
 
 from ...data.access import settings
-from ...data.queries import parts
+from ...data.queries import inertia_proxies, parts
 from ..world.anchor import is_static
-from .inertia import inertia_proxies
 
 
 def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:

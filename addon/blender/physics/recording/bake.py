@@ -37,7 +37,6 @@ from ..actuators.joint_state import (
     unwrap_to,
 )
 from ..simulation import cached_frames
-from ..simulation.frame_handlers import controller_at
 from ..simulation.recording import (
     Recording,
     SimulationError,
@@ -46,6 +45,7 @@ from ..simulation.recording import (
     update_body_key_constraints,
     write_body_keys,
 )
+from ..simulation.session import controller_at
 from ..simulation.setup import build_physics
 from ..world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
 from ..world.rigidbody_world import (

@@ -234,12 +234,6 @@ def update_world_rest(scene: bpy.types.Scene) -> None:
             switch_world_off(scene)
 
 
-def controller_at(rig: bpy.types.Object, frame: int) -> MechanismController | None:
-    """Return the controller that controlled a mechanism for the step to a frame, or None."""
-    run = session.controller_of(rig)
-    return run if run is not None and run.commanded_frame == frame else None
-
-
 def _moved_by_physics(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Return those of a scene's simulated mechanisms that physics moves, now or at some keyed frame."""
     return [rig for rig in simulated if is_moved_by_physics(rig)]

@@ -7,11 +7,14 @@ Mechanisms are identified by the armature's ``session_uid``, which renaming does
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import bpy
 
 from ..bodies.kinematic import moving_bodies, set_kinematic
-from .controller import MechanismController
+
+if TYPE_CHECKING:
+    from .controller import MechanismController
 
 _controllers: dict[int, MechanismController] = {}
 #: The frame at which Blender's simulation has a mechanism, as long as frames advance by one.
@@ -74,3 +77,9 @@ def hold_on_bones(rig: bpy.types.Object) -> None:
     """
     drop_controller(rig)
     set_kinematic(moving_bodies(rig), True)
+
+
+def controller_at(rig: bpy.types.Object, frame: int) -> MechanismController | None:
+    """Return the controller that controlled a mechanism for the step to a frame, or None."""
+    run = controller_of(rig)
+    return run if run is not None and run.commanded_frame == frame else None

@@ -35,20 +35,12 @@ from ...data.caching import joint_record, memoized_reads
 from ...data.datablocks import objects_in_collections, still_exists
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleObject
-from ...data.queries import parts
+from ...data.queries import inertia_proxies, own_inertia_proxy, parts, proxy_welds
 from ...data.rigid_bodies import MIN_MASS, store_typed_mass
 from ..actuators.initial_velocity import begins_with_velocity
 from ..actuators.motors import clear_motor_lists, listed_motors, unlisted_motors
 from ..bodies.collision import apply_collision_filter, collision_children, filter_constraints, set_up_collision
-from ..bodies.inertia import (
-    WorldMembership,
-    drop_unused_inertia_proxies,
-    inertia_proxies,
-    own_inertia_proxy,
-    proxy_welds,
-    report_light_bodies,
-    set_up_inertia_proxies,
-)
+from ..bodies.inertia import WorldMembership, drop_unused_inertia_proxies, report_light_bodies, set_up_inertia_proxies
 from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
 from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anchor, welded_to_world

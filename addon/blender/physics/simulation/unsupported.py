@@ -10,10 +10,9 @@ from ....core.model import Mechanism
 from ....core.report import Message, Report, abbreviate_names, format_number
 from ...data.access import record_of
 from ...data.caching import joint_record
-from ...data.conversion import initial_dof_coordinates, joint_has_stops, read_dofs
+from ...data.conversion import has_initial_velocity, initial_dof_coordinates, joint_has_stops, read_dofs
 from ...data.properties.joint import KnuckleJoint
 from ...data.rigid_bodies import MIN_MASS
-from ..actuators.initial_velocity import has_initial_velocity
 from ..constraints.constraints import has_ineffective_stops
 from ..constraints.generic6dof import (
     are_stops_exact,

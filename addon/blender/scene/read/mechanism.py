@@ -22,16 +22,9 @@ from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
-from ...data.conversion import (
-    DOF_FIELDS,
-    DOF_VECTORS,
-    mirror_plane_of,
-    read_dofs,
-    unflatten_pose,
-    with_mirrored_restraints,
-)
+from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
-from ...data.properties.joint import KnuckleDof, KnuckleJoint
+from ...data.properties.joint import DOF_FIELDS, DOF_VECTORS, KnuckleDof, KnuckleJoint
 from ...data.queries import (
     all_parts_by_role,
     collection_of,
