@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
-from .record_utils import IDENTITY_POSE
-from .transforms import inverse, rotation_matrix, rotation_vector, rotation_with_z
+from .transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
 _POSES_PER_BLOCK = 2048

@@ -73,9 +73,8 @@ def freeze_array(array: Array) -> Array:
     return array
 
 
-#: Read-only constants: identity pose, origin, unit tensor and zero tensor.
-IDENTITY_POSE, ZERO_VECTOR, UNIT_TENSOR, ZERO_TENSOR = (
-    freeze_array(np.eye(4)),
+#: Read-only constants: origin, unit tensor and zero tensor.
+ZERO_VECTOR, UNIT_TENSOR, ZERO_TENSOR = (
     freeze_array(np.zeros(3)),
     freeze_array(np.eye(3)),
     freeze_array(np.zeros((3, 3))),

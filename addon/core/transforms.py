@@ -8,6 +8,10 @@ import numpy as np
 
 from .model import Array
 
+#: The identity pose, read-only.
+IDENTITY_POSE = np.eye(4)
+IDENTITY_POSE.flags.writeable = False
+
 #: Squared length of an axis up to which it counts as scaled to zero.
 _ZERO_LENGTH_SQUARED = 1e-20
 

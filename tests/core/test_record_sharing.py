@@ -13,13 +13,13 @@ import pytest
 from addon import formats
 from addon.core import record_utils as shared
 from addon.core.record_utils import FrozenDict
+from addon.core.transforms import IDENTITY_POSE
 
 TWO = b"<Model><Bodies><Body><ID>1</ID></Body><Body><ID>2</ID></Body></Bodies></Model>"
 
 
-@pytest.mark.parametrize("name", ["IDENTITY_POSE", "ZERO_VECTOR", "UNIT_TENSOR", "ZERO_TENSOR"])
-def test_a_shared_array_is_not_written_to(name: str) -> None:
-    array = getattr(shared, name)
+@pytest.mark.parametrize("array", [IDENTITY_POSE, shared.ZERO_VECTOR, shared.UNIT_TENSOR, shared.ZERO_TENSOR])
+def test_a_shared_array_is_not_written_to(array: np.ndarray) -> None:
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1.0
     assert copy.deepcopy(array).flags.writeable and array.copy().flags.writeable

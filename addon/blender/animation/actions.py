@@ -210,3 +210,13 @@ def bone_properties(rig: bpy.types.Object) -> dict[str, Array]:
         out[name] = np.empty(size * len(rig.pose.bones), dtype=np.float32)
         rig.pose.bones.foreach_get(name, out[name])
     return out
+
+
+def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
+    """Return the named poses of a mechanism, by name: pose Actions of this .blend that pose its servos."""
+    every = (action for action in bpy.data.actions if is_pose_action(action))
+    own = [action for action in every if action_record(action).model in {"", settings(rig).uid}]
+    if not own:
+        return []  # called at every redraw: collecting all servos would be slow
+    paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
+    return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]

@@ -14,13 +14,13 @@ from ...core.model import Array
 from ...core.report import Message
 from ...core.stops import clamp_values_to_stops
 from ..compat import action_curves, new_curve
-from ..data.access import action_record, model_uid, record_of, settings
+from ..data.access import action_record, model_uid, record_of
 from ..data.channels import Channel, servo_channels
 from ..data.queries import parts
 from ..rig.ball_channels import nearest_rotation_vectors
 from ..rig.pose_channels import read_pose, reset_unused_channels, write_pose
 from ..scene.read.mechanism import extract
-from .actions import is_pose_action
+from .actions import stored_poses
 from .fcurves import joints_of_bones
 from .keying import CONSTANT, Tracks, curve_tracks, fill_curve
 from .motion_checks import action_motion, dof_stops
@@ -160,16 +160,6 @@ def auto_key(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mapping[st
 
 
 # ---------------------------------------------------------------- named poses
-
-
-def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    """Return the named poses of a mechanism, by name: pose Actions of this .blend that pose its servos."""
-    every = (action for action in bpy.data.actions if is_pose_action(action))
-    own = [action for action in every if action_record(action).model in {"", settings(rig).uid}]
-    if not own:
-        return []  # called at every redraw: collecting all servos would be slow
-    paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
-    return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
 
 
 def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None = None) -> bpy.types.Action:

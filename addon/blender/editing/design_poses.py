@@ -17,10 +17,9 @@ from mathutils import Matrix
 from ...core.kinematics import Tree, joint_values_from_transform
 from ...core.model import DOF_SIZE, Array, Joint, Mechanism
 from ...core.transforms import inverse
-from ..animation.actions import bone_properties, motion_actions
+from ..animation.actions import bone_properties, motion_actions, stored_poses
 from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
-from ..animation.pose_library import stored_poses
 from ..animation.pose_reader import PoseReader
 from ..data.access import armature_of, record_of, settings
 from ..data.channels import Channel, block_rotation, servo_channels

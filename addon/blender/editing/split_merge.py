@@ -14,8 +14,7 @@ from mathutils import Matrix
 
 from ...core.model import Body
 from ...core.report import Message, Report, join_messages
-from ..animation.actions import motion_actions
-from ..animation.pose_library import stored_poses
+from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings

@@ -16,9 +16,15 @@ import numpy as np
 
 from ..kinematics import Link, Tree
 from ..model import DOF_SIZE, Array, Dof, Joint
-from ..transforms import inverse, rotation_matrix, rotation_vector, rotation_vector_jacobian, rotation_with_z
+from ..transforms import (
+    IDENTITY_POSE,
+    inverse,
+    rotation_matrix,
+    rotation_vector,
+    rotation_vector_jacobian,
+    rotation_with_z,
+)
 
-_IDENTITY_POSE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 #: Cyclic indices, long enough that both shifts are slices (views).
 _CYCLIC = np.array([0, 1, 2, 0, 1])
@@ -67,7 +73,7 @@ class LoopChains:
         chains = [_build_chain(tree, link_of, chord, columns) for chord in chords]
         self._length = max((len(chain[1]) for chain in chains), default=0)
         self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
-        self._behind = np.tile(_IDENTITY_POSE, (self.count * self._length, 1, 1))
+        self._behind = np.tile(IDENTITY_POSE, (self.count * self._length, 1, 1))
         # for every motion, including the padding, which does not move
         numbers = np.zeros(len(self._behind), dtype=np.intp)
         turns, shifts = np.zeros(len(numbers)), np.zeros(len(numbers))
@@ -180,7 +186,7 @@ def _build_chain(
     while up and down and up[-1] is down[-1]:
         up.pop()
         down.pop()
-    poses = {None: _IDENTITY_POSE, **{root.id: root.pose for root in tree.roots}}
+    poses = {None: IDENTITY_POSE, **{root.id: root.pose for root in tree.roots}}
     top, bottom = (way[-1].carrier if way else end for way, end in ((up, chord.parent), (down, chord.child)))
     chain = _ChainBuilder(columns)
     chain.move(chord, True)
@@ -215,7 +221,7 @@ class _ChainBuilder:
 
     def __init__(self, columns: Mapping[str, slice]) -> None:
         self._columns = columns
-        self.first = _IDENTITY_POSE
+        self.first = IDENTITY_POSE
         self.elements: list[_ElementaryMotion] = []
 
     def go(self, frame: Array) -> None:
@@ -235,7 +241,7 @@ class _ChainBuilder:
             moves += (
                 [(dof, at)]
                 if dof.kind != "free"
-                else [(Dof("translation", _IDENTITY_POSE[k, :3]), at + 3 + k) for k in range(3)]
+                else [(Dof("translation", IDENTITY_POSE[k, :3]), at + 3 + k) for k in range(3)]
             )
             if dof.kind == "free":
                 moves.append((Dof("ball"), at))
@@ -245,7 +251,7 @@ class _ChainBuilder:
 
     def _add(self, dof: Dof, column: int, sense: float) -> None:
         if dof.kind == "ball":
-            self.elements.append(_ElementaryMotion(column, sense, 0.0, True, _IDENTITY_POSE))
+            self.elements.append(_ElementaryMotion(column, sense, 0.0, True, IDENTITY_POSE))
             return
         long = float(np.linalg.norm(dof.axis))
         frame = np.eye(4)

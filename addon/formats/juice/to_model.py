@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
-from ...core.record_utils import IDENTITY_POSE, ZERO_VECTOR, FrozenDict
+from ...core.record_utils import ZERO_VECTOR, FrozenDict
 from ...core.report import Message, Report
+from ...core.transforms import IDENTITY_POSE
 from ..text.xml_reader import report_element
 from . import conventions
 from .reader import ReferenceResolver, SourceElement

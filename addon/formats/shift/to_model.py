@@ -15,9 +15,9 @@ import numpy as np
 from ...core.kinematics import spanning_tree
 from ...core.loops.closure import loop_openings
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source, World
-from ...core.record_utils import IDENTITY_POSE, ZERO_TENSOR, ZERO_VECTOR
+from ...core.record_utils import ZERO_TENSOR, ZERO_VECTOR
 from ...core.report import FormatError, Message, Report
-from ...core.transforms import affine_inverse, inverse
+from ...core.transforms import IDENTITY_POSE, affine_inverse, inverse
 from ..meshes.locate import is_network
 from ..text.json_reader import JsonNode, parse
 from . import conventions, extension_keys

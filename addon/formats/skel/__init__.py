@@ -7,9 +7,8 @@ from ...core.report import FormatError, Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_skel, read
-from .markup import new_document
 from .to_model_shapes import complete_moments
-from .writer import PatchError, patch_document
+from .writer import PatchError, new_document, patch_document
 
 __all__ = ["complete_moments", "detect", "dump", "load", "read_opened"]
 

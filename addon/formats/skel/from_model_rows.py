@@ -24,13 +24,13 @@ from .schema import (
     EXTENSION_NUMBERS,
     EXTENSION_TAG,
     MOMENT,
+    PLANES,
     SOFT,
     VISUAL,
     DartNames,
     Row,
     dart_name,
 )
-from .to_model import PLANES
 from .to_model_shapes import DERIVED_MOMENT, HEMISPHERE_IN_FILE
 
 #: Attributes of one coordinate of a dof, with the defaults of the records.

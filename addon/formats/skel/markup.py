@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.model import Array, Mechanism
-from ...core.report import Message, Report
+from ...core.model import Array
 from ...core.transforms import affine_inverse
 from ..text.xml_reader import escape_attribute, escape_text
-from .from_model import PlannedBody, PlannedJoint, SkelPlan
-from .from_model_rows import COORDINATE_DEFAULTS
+from .from_model_rows import COORDINATE_DEFAULTS, PlannedBody, PlannedJoint
 from .schema import (
     AXES,
     AXIS_NUMBERS,
@@ -26,13 +24,10 @@ from .schema import (
     MARKER,
     SHAPES,
     SIX,
-    SKELETON,
     SPHERE_ITEM,
-    WORLD,
     Field,
     Row,
     Table,
-    dart_name,
     format_skel_number,
     transformation_from_pose,
 )
@@ -181,25 +176,3 @@ def _is_implied(item: Field, value: Any) -> bool:
     if item.needed or item.path.startswith("physics/"):
         return False
     return item.kind is not LIMIT and value == item.default and item.default is not None
-
-
-def new_document(mechanism: Mechanism, report: Report) -> str:
-    """Return the text of a new SKEL file with everything of a mechanism that SKEL can hold, and complete tensors."""
-    plan = SkelPlan.of(mechanism, report)
-    meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
-    if meshes:
-        told = f"Mesh files: names are unchanged ('{meshes[0]}', 1 of {len(meshes)})"
-        report.info("mesh-names", Message("{}. DART searches from the file's folder and stops if one is missing", told))
-    world = element_node("world", WORLD, {"@name": dart_name(mechanism.name, "world"), **plan.world})
-    world.attributes.setdefault("name", "world")
-    world.children += [skeleton_node(plan, key) for key in plan.skeletons]
-    root = XmlNode("skel", {"version": "1.0"}, children=[world])
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{root.markup()}\n'
-
-
-def skeleton_node(plan: SkelPlan, key: str) -> XmlNode:
-    """Return the element of a planned skeleton with its bodies and joints."""
-    node = element_node("skeleton", SKELETON, plan.skeletons[key])
-    node.children += [body_node(body) for body in plan.bodies.values() if body.skeleton == key]
-    node.children += [joint_node(joint) for joint in plan.joints.values() if joint.skeleton == key]
-    return node

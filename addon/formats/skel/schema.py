@@ -399,3 +399,7 @@ DOF_NUMBERS = {
     "spring_stiffness": "stiffness",
 }
 ACTUATORS = frozenset({"force", "passive", "servo", "mimic", "acceleration", "velocity", "locked"})
+
+X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
+#: Axes of translation of each plane; the rotation is about their cross product.
+PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}

@@ -27,10 +27,14 @@ from .schema import (
     LOOP_JOINT,
     MARKER,
     MOMENT,
+    PLANES,
     SHAPES,
     WORLD,
     DartNames,
     Row,
+    X,
+    Y,
+    Z,
     pose_from_transformation,
 )
 from .to_model_chains import ResolvedEnds, resolve_joint_ends
@@ -239,7 +243,6 @@ def _frames(item: SourceElement, path: str) -> list[Frame]:
     return frames
 
 
-X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
 #: Spellings of joint types from other formats.
 TYPE_ALIASES = {
     "hinge": "revolute",
@@ -256,8 +259,6 @@ DOF_COUNTS = {
     "weld": 0, "revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "translational2d": 2, "ball": 3, "euler": 3,
     "translational": 3, "planar": 3, "free": 6,
 }  # fmt: skip
-#: Axes of translation of each plane; the rotation is about their cross product.
-PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
 _EULER = {"xyz": (X, Y, Z), "zyx": (Z, Y, X)}
 _COORDINATE_SUFFIXES = {
     "universal": ("_1", "_2"),

@@ -40,7 +40,6 @@ from .markup import (
     initial_row,
     joint_node,
     shape_node,
-    skeleton_node,
 )
 from .reader import Skeleton, SourceElement
 from .schema import (
@@ -50,7 +49,10 @@ from .schema import (
     MOMENT,
     SHAPES,
     SIX,
+    SKELETON,
+    WORLD,
     Row,
+    dart_name,
     format_skel_number,
     format_skel_numbers,
     pose_from_transformation,
@@ -553,3 +555,25 @@ def _longest_common(old: Shapes, new: Shapes) -> list[tuple[int, int]]:
 
 def _equal(a: tuple[str, Row], b: tuple[str, Row]) -> bool:
     return a[0] == b[0] and all(same_value(a[1].get(path), b[1].get(path)) for path in a[1].keys() | b[1].keys())
+
+
+def new_document(mechanism: Mechanism, report: Report) -> str:
+    """Return the text of a new SKEL file with everything of a mechanism that SKEL can hold, and complete tensors."""
+    plan = SkelPlan.of(mechanism, report)
+    meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
+    if meshes:
+        told = f"Mesh files: names are unchanged ('{meshes[0]}', 1 of {len(meshes)})"
+        report.info("mesh-names", Message("{}. DART searches from the file's folder and stops if one is missing", told))
+    world = element_node("world", WORLD, {"@name": dart_name(mechanism.name, "world"), **plan.world})
+    world.attributes.setdefault("name", "world")
+    world.children += [skeleton_node(plan, key) for key in plan.skeletons]
+    root = XmlNode("skel", {"version": "1.0"}, children=[world])
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{root.markup()}\n'
+
+
+def skeleton_node(plan: SkelPlan, key: str) -> XmlNode:
+    """Return the element of a planned skeleton with its bodies and joints."""
+    node = element_node("skeleton", SKELETON, plan.skeletons[key])
+    node.children += [body_node(body) for body in plan.bodies.values() if body.skeleton == key]
+    node.children += [joint_node(joint) for joint in plan.joints.values() if joint.skeleton == key]
+    return node

@@ -20,9 +20,28 @@ from ...core.report import Message, Report
 from ...core.transforms import inverse, rotation_with_z
 from . import values as geometry
 from .comments import ExtensionData, changed_fields, non_default_fields
-from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, GeomColor, JointKind, Vector, joint_kind
-from .to_model import WORLD_BODY, rest_numbers, shape_from_row
-from .values import EQUAL_TOLERANCE, GeomRow, LinkRow, ReportCollector, format_x_xy_numbers, is_close
+from .schema import (
+    COLORS,
+    DOF_ATTRIBUTES,
+    GEOM_OF_SHAPE,
+    GEOMS,
+    JOINTS,
+    WORLD_BODY,
+    GeomColor,
+    JointKind,
+    Vector,
+    joint_kind,
+)
+from .values import (
+    EQUAL_TOLERANCE,
+    GeomRow,
+    LinkRow,
+    ReportCollector,
+    format_x_xy_numbers,
+    is_close,
+    rest_numbers,
+    shape_from_row,
+)
 
 TRANSPARENT = "0 0 0 0"
 #: Relative tolerance of equal masses.

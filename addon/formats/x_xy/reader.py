@@ -12,8 +12,9 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Mechanism, Source
-from ...core.record_utils import IDENTITY_POSE, FrozenDict
+from ...core.record_utils import FrozenDict
 from ...core.report import FormatError, Message, Report
+from ...core.transforms import IDENTITY_POSE
 from ..text.numbers import WHITESPACE
 from ..text.xml_reader import ElementSpans, element_path, parse, source_line
 from . import comments

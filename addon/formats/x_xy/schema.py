@@ -213,3 +213,4 @@ COLORS: dict[str, GeomColor] = {
     "dustin_exp_white": _from_bytes(241, 239, 208),
     "dustin_exp_orange": _from_bytes(227, 139, 61),
 }
+WORLD_BODY = "worldbody"

@@ -16,43 +16,30 @@ import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
-from ...core.record_utils import IDENTITY_POSE, freeze_array
+from ...core.record_utils import freeze_array
 from ...core.report import Message
-from ...core.transforms import inverse, rotation_matrix, rotation_vector
+from ...core.transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector
 from . import comments
 from . import values as geometry
-from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
-from .values import GeomRow, Key, LinkRow, ModelRow, ReportCollector, parse_color, restore_name, unique_element_names
+from .schema import DOF_ATTRIBUTES, WORLD_BODY, Block, JointKind, Vector, joint_kind
+from .values import (
+    GeomRow,
+    Key,
+    LinkRow,
+    ModelRow,
+    ReportCollector,
+    restore_name,
+    shape_from_row,
+    unique_element_names,
+)
 
 R = TypeVar("R")
-WORLD_BODY = "worldbody"
 _MALFORMED_ERRORS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
 
 def build(model: ModelRow, path: str, remarks: ReportCollector) -> tuple[Mechanism, list[Key]]:
     """Build the mechanism of rows; returns it and the key of each row."""
     return _Builder(model, path, remarks).result()
-
-
-def shape_from_row(row: GeomRow) -> Shape:
-    """Return the shape of a geom; a fully transparent one is neither visual nor collision."""
-    kind = GEOMS[row.kind]
-    color = parse_color(row.color)
-    hidden = color is not None and color[3] == 0.0
-    extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
-    if row.color and (color is None or row.color in COLORS):
-        extra["color"] = row.color
-    if row.edge_color:
-        extra["edge_color"] = row.edge_color
-    return Shape(
-        kind.shape,
-        dict(zip(kind.sizes, row.dim, strict=True)),
-        row.pose,
-        visual=not hidden,
-        collision=not hidden and row.kind != "xyz",
-        color=color,
-        extra=extra,
-    )
 
 
 @dataclass
@@ -456,10 +443,3 @@ def _spring_rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
     return (*(float(x) for x in rotation_vector(geometry.rotation_from_quat(values[:4]))), *values[4:])
-
-
-def rest_numbers(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """Return the file's numbers for the rest position of a spring: the inverse of ``_spring_rest``."""
-    if DOF_SIZE[block.kind] == 1:
-        return tuple(values)
-    return (*geometry.quat_from_rotation(rotation_matrix(np.array(values[:3]))), *values[3:])

@@ -12,18 +12,19 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
-from ...core.model import Array, identity
+from ...core.model import DOF_SIZE, Array, Shape, identity
 from ...core.naming import UniqueNamer
 from ...core.record_utils import ZERO_TENSOR, ZERO_VECTOR
 from ...core.report import FormatError, Message, Report
-from ...core.transforms import bitwise_equal
+from ...core.transforms import bitwise_equal, rotation_matrix
 from ..text.xml_reader import element_attributes, element_path, source_line
 from .comments import ExtensionData
-from .schema import ATTRIBUTES, COLORS, OLD_ATTRIBUTES, GeomColor
+from .schema import ATTRIBUTES, COLORS, GEOMS, OLD_ATTRIBUTES, Block, GeomColor
 
 #: Key of a link: "body" or "frame", the id of the body (or the name of the frame), and the index of the step.
 Key = tuple[str, str, int]
@@ -494,3 +495,31 @@ def restore_name(name: str) -> str:
 def unique_element_names() -> UniqueNamer:
     """Return a namer of unique names: a repeated one gets a number in brackets."""
     return UniqueNamer(lambda name, number: f"{name} ({number})", 2)
+
+
+def shape_from_row(row: GeomRow) -> Shape:
+    """Return the shape of a geom; a fully transparent one is neither visual nor collision."""
+    kind = GEOMS[row.kind]
+    color = parse_color(row.color)
+    hidden = color is not None and color[3] == 0.0
+    extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
+    if row.color and (color is None or row.color in COLORS):
+        extra["color"] = row.color
+    if row.edge_color:
+        extra["edge_color"] = row.edge_color
+    return Shape(
+        kind.shape,
+        dict(zip(kind.sizes, row.dim, strict=True)),
+        row.pose,
+        visual=not hidden,
+        collision=not hidden and row.kind != "xyz",
+        color=color,
+        extra=extra,
+    )
+
+
+def rest_numbers(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+    """Return the file's numbers for the rest position of a spring: the inverse of ``_spring_rest``."""
+    if DOF_SIZE[block.kind] == 1:
+        return tuple(values)
+    return (*quat_from_rotation(rotation_matrix(np.array(values[:3]))), *values[3:])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from addon.blender.animation import renamed_bones
-from addon.blender.animation.actions import motion_actions
+from addon.blender.animation.actions import motion_actions, stored_poses
 from addon.blender.animation.apply_motion import servo_name_mapping
-from addon.blender.animation.pose_library import key_servos_at_frame, recall_pose, store_pose, stored_poses
+from addon.blender.animation.pose_library import key_servos_at_frame, recall_pose, store_pose
 from addon.blender.compat import all_curves
 from addon.blender.data import channels
 from addon.blender.data.access import record_of, settings

@@ -376,8 +376,7 @@ def test_part_of_a_pose(hexapod: Any) -> None:
 def test_poses_are_replaced_renamed_deleted_and_no_motions(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.animation.actions import motion_actions
-    from addon.blender.animation.pose_library import stored_poses
+    from addon.blender.animation.actions import motion_actions, stored_poses
 
     with pytest.raises(RuntimeError, match="has no poses"):
         bpy.ops.knuckle.recall_pose(pose="Crouch")

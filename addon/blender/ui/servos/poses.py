@@ -8,7 +8,8 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ....core.report import Message
-from ...animation.pose_library import recall_pose, store_pose, stored_poses
+from ...animation.actions import stored_poses
+from ...animation.pose_library import recall_pose, store_pose
 from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.panels import ModelPanel
