@@ -142,7 +142,7 @@ def test_a_run_is_of_eight_seconds_unless_told_otherwise(capsys: Any) -> None:
     for verb in ("simulate", "render", "demo", "job"):
         assert run(verb, "--help") == 0
         told = " ".join(capsys.readouterr().out.split())
-        assert "--seconds S length" in told and "(default: 8" in told
+        assert "--seconds S duration" in told and "in s (default: 8" in told
     assert run("simulate", "nobody.jm", "--out", "out.xmdi") == 1, "usage is right; the file is not there"
 
 
@@ -151,7 +151,7 @@ def test_convert_tells_how_meshes_come_along(tmp_path: Path, capsys: Any) -> Non
     assert run(*words) == 0
     assert "--copy-meshes" in capsys.readouterr().out
     assert run(*words, "--copy-meshes") == 0
-    assert "Mesh files stay" not in capsys.readouterr().out
+    assert "Mesh files: not copied" not in capsys.readouterr().out
     assert (tmp_path / "beam.obj").is_file()
 
 
@@ -270,7 +270,7 @@ def test_meshes_are_read_from_the_folders_that_are_named(tmp_path: Path, capsys:
     assert run("convert", model, target) == 0
     assert "--meshes" in capsys.readouterr().out
     assert run("convert", model, target, "--meshes", tmp_path / "nowhere") == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["info", "convert", "import", "simulate", "render", "demo"])
@@ -351,7 +351,7 @@ def test_simulate_writes_what_the_servos_did_on_the_32_ms_grid(
         assert np.abs(np.array(found[name][1]) - wanted)[10:].mean() < 0.1, name
         assert np.abs(np.array(found[name][1]) - wanted).max() > 1e-4, "physics is never exact"
     told = capsys.readouterr()
-    assert "Trunk travelled (" in told.out
+    assert "Simulation: Trunk moved (" in told.out
     assert "simulating 91/91" in told.err
 
 
@@ -425,7 +425,7 @@ def test_a_simulated_blend_plays_the_run_without_physics(
     assert [
         sum(what in line for line in lines) for what in ("Joint separation:", "Tracking error:", "Joint separation of")
     ] == [1, 1, 3]
-    said = next(line for line in lines if "travelled" in line)
+    said = next(line for line in lines if "Simulation: Trunk moved" in line)
     travel = [float(word) for word in said.split("(")[1].split(")")[0].split(",")]
     assert travel == pytest.approx((trunk[-1] - trunk[0]).tolist(), abs=0.006)
 
@@ -651,10 +651,10 @@ def test_an_output_that_cannot_be_is_exit_1(
     ("option", "number", "words"),
     [
         ("--seconds", "0", "'0' is not a number of seconds above 0"),
-        ("--seconds", "40000", "'40000' is more than 36000 seconds"),
+        ("--seconds", "40000", "'40000' is above the maximum of 36000 seconds"),
         ("--step", "soon", "'soon' is not a number of milliseconds above 0"),
         ("--step", "nan", "'nan' is not a number of milliseconds above 0"),
-        ("--step", "60001", "'60001' is more than 60000 milliseconds"),
+        ("--step", "60001", "'60001' is above the maximum of 60000 milliseconds"),
     ],
 )
 def test_a_time_out_of_reach_is_told_with_its_unit(capsys: Any, option: str, number: str, words: str) -> None:

@@ -57,7 +57,7 @@ def test_a_simulated_table_has_the_path_and_its_units(walk: Path) -> None:
     assert list(found)[-6:] == [f"root:Chassis/{each}" for each in COORDINATES]
     assert all(name.endswith((" [rad]", " [m]", " [s]")) for name in found), "every column has its unit"
     told = knuckle("simulate", HEXAPOD, "--input", "joystick 1 y=-1", "--seconds", 0.8, "--out", walk.parent / "a.xmdi")
-    travelled = told.partition("Chassis travelled (")[2].partition(")")[0].split(",")
+    travelled = told.partition("Chassis moved (")[2].partition(")")[0].split(",")
     path = np.array([found[f"root:Chassis/{axis} [m]"] for axis in "xyz"])
     assert path[:, 25] - path[:, 0] == pytest.approx([float(each) for each in travelled], abs=0.01)
     assert np.linalg.norm(path[:, 25] - path[:, 0]) > 0.01

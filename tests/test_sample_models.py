@@ -368,8 +368,8 @@ def length_of(path: Path) -> float:
 def sound(result: Ride, length: float) -> None:
     """It stays upright and in one piece, and its servos do as told."""
     assert result.up[FRAME_RATE:, 2].min() > 0.97
-    assert result.separation < 0.03 * length
-    assert result.tracking_error < 3.0
+    assert result.gap < 0.03 * length
+    assert result.error < 3.0
 
 
 def test_left_alone_it_stays_where_it_is(blank: Any, path: Path) -> None:

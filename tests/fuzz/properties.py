@@ -132,7 +132,7 @@ def converted(mechanism: Mechanism) -> None:
         try:
             again = formats.loads(encode_text(written, ""), "written")
         except FormatError as error:
-            if "beyond all numbers" in error.message:
+            if error.message.endswith(" is not finite"):
                 continue  # sizes near the largest number, of which another format's rule of weighing makes more
             raise Broken(f"written as {row}, it is refused: {error}") from error
         if again.source.format != row:

@@ -36,7 +36,7 @@ def checked():
     rows = [line for line in told.splitlines() if not line.startswith(" ")]
     wrong = [row for row in rows if row[:8].strip() in {"error", "warning"} and row[8:].split(":")[0] not in MAY_LACK]
     expect(not wrong, f"nothing is wrong: {wrong}")
-    expect(sum("Test run of" in row and row.startswith("ok") for row in rows) == 4, "four models went the whole way")
+    expect(sum("Test of " in row and row.startswith("ok") for row in rows) == 4, "four models went the whole way")
     wheel = next(row for row in rows if row[8:].startswith("lxml:"))
     expect("from Blender's extensions" in wheel, f"lxml is that of our zip: {wheel}")
     after = {block.name for block in bpy.data.objects} | {scene.name for scene in bpy.data.scenes}
