@@ -315,9 +315,15 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     add = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
     add(
         "inertia-differs",
-        f"Moments of inertia: {off.sum()} of {len(told)} bodies are simulated with those of their collision shapes. "
-        f"The largest error is {moments[worst]:.0%} ({record_of(obj).source_name or obj.name!r}); products of inertia, "
-        f"up to {products[off].max():.0%} of the moments, are ignored",
+        Message(
+            "Moments of inertia: {} of {} bodies are simulated with those of their collision shapes. The "
+            "largest error is {} ({}); products of inertia, up to {} of the moments, are ignored",
+            off.sum(),
+            len(told),
+            f"{moments[worst]:.0%}",
+            repr(record_of(obj).source_name or obj.name),
+            f"{products[off].max():.0%}",
+        ),
         where=obj.name,
     )
     return report
