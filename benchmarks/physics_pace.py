@@ -22,7 +22,7 @@ from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.physics.simulation.controller import MechanismController
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import initial_joint_position, input_joint_order
-from addon.core.loops.dependents import LinkageSolver, find_linkages
+from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism, Restraint, Shape, World
 from benchmarks import physics
 from benchmarks.mechanisms import star

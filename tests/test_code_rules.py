@@ -188,7 +188,14 @@ PROBES |= {
     "eevee",
     "cycles",
 }
-VERSIONS = {"bpy.app.version", "app.version", "compat.VERSION"}
+#: What ``compat`` knows of the version: other modules call its functions instead.
+VERSION_NAMES = {"BLENDER_VERSION", "HAS_SLOTS"}
+VERSIONS = {"bpy.app.version", "app.version", *(f"compat.{name}" for name in VERSION_NAMES)}
+
+
+def assigned_names(source: str) -> set[str]:
+    targets = [target for node in ast.parse(source).body if isinstance(node, ast.Assign) for target in node.targets]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def version_questions(path: str, source: str) -> list[str]:
@@ -199,7 +206,7 @@ def version_questions(path: str, source: str) -> list[str]:
         if isinstance(node, ast.Attribute) and ast.unparse(node) in VERSIONS:
             found.append(f"addon/{path}:{node.lineno}: asks for Blender's version")
         elif isinstance(node, ast.ImportFrom) and node.module == "compat":
-            asked = {"VERSION", "HAS_SLOTS"} & {alias.name for alias in node.names}
+            asked = VERSION_NAMES & {alias.name for alias in node.names}
             found += [f"addon/{path}:{node.lineno}: asks for Blender's version"] if asked else []
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"} and len(node.args) > 1:
             name = node.args[1]
@@ -212,6 +219,7 @@ def version_questions(path: str, source: str) -> list[str]:
 def test_only_one_module_asks_for_the_version() -> None:
     paths = [path for path in modules() if path.startswith("blender/") and path != "blender/compat.py"]
     assert "blender/rendering/engines.py" in paths
+    assert assigned_names((ADDON / "blender/compat.py").read_text(encoding="utf-8")) >= VERSION_NAMES
     sources = ((path, (ADDON / path).read_text(encoding="utf-8")) for path in paths)
     assert [line for path, source in sources for line in version_questions(path, source)] == []
 
@@ -221,8 +229,8 @@ def test_only_one_module_asks_for_the_version() -> None:
     [
         "import bpy\nnew = bpy.app.version >= (5, 0)",
         "from bpy import app\nnew = app.version >= (5, 0)",
-        "from ..compat import VERSION, give_nodes",
-        "from .. import compat\nnew = compat.VERSION >= (5, 0)",
+        "from ..compat import BLENDER_VERSION, ensure_node_tree",
+        "from .. import compat\nnew = compat.BLENDER_VERSION >= (5, 0)",
         "def f(editor):\n    return editor.strips if hasattr(editor, 'strips') else editor.sequences",
         "def f(action):\n    return getattr(action, 'slots', ())",
     ],

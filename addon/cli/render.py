@@ -217,29 +217,29 @@ def _render_video(args: argparse.Namespace) -> VerbResult:
             )  # fmt: skip
     film = {name: str(path) for name, path in extras.items() if path is not None}
     film |= {"resume": args.resume, "keep_frames": args.keep_frames}
-    jobs = load_blender_tasks()
+    tasks = load_blender_tasks()
     try:
-        report = jobs.render_to_file(args.model, args.out, render_job(jobs, args, film))
+        report = tasks.render_to_file(args.model, args.out, render_job(tasks, args, film))
     except KeyboardInterrupt:
-        left = jobs.resumable_frames(str(args.out))
+        left = tasks.resumable_frames(str(args.out))
         if left:
             print(f"{left} frames are kept. Repeat the command with --resume to continue", file=sys.stderr)
         raise
     return VerbResult([args.out, *(path for path in extras.values() if path is not None)], report)
 
 
-def render_job(jobs: ModuleType, args: argparse.Namespace, film: Mapping[str, Any] | None = None) -> Any:
+def render_job(tasks: ModuleType, args: argparse.Namespace, film: Mapping[str, Any] | None = None) -> Any:
     """Convert the arguments to a ``RenderJob``; ``film`` are further options of the video."""
     drive = args.drive.upper() if args.drive else None
     options = read_video_options(args) | dict(film or {})
-    return jobs.RenderJob(options, args.seconds, drive, args.motion, dict(args.input), args.meshes)
+    return tasks.RenderJob(options, args.seconds, drive, args.motion, dict(args.input), args.meshes)
 
 
 def _prepare_render(args: argparse.Namespace) -> VerbResult:
     if args.prepare.suffix.lower() != ".blend":
         raise FormatError("a stage is a .blend", path=str(args.prepare), remedy="Use the extension .blend.")
-    jobs = load_blender_tasks()
-    report, facts = jobs.prepare_video(args.model, args.prepare, render_job(jobs, args))
+    tasks = load_blender_tasks()
+    report, facts = tasks.prepare_video(args.model, args.prepare, render_job(tasks, args))
     return VerbResult([args.prepare], report, f"{quantity_text(facts['frames'], 'frame')}, ", facts)
 
 

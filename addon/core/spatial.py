@@ -153,17 +153,19 @@ class ConstrainedBodies:
 
     Args:
         masses: (n,)
-        easy: Inverse moments of inertia (n, 3, 3), in the world's axes.
-        middles: Centers of mass (n, 3).
+        inverse_inertia: Inverse moments of inertia (n, 3, 3), in the world's axes.
+        mass_centers: Centers of mass (n, 3).
         joints: The constraints.
     """
 
-    def __init__(self, masses: Array, easy: Array, middles: Array, joints: Sequence[JointConstraint]) -> None:
-        self._mass_centers = middles
+    def __init__(
+        self, masses: Array, inverse_inertia: Array, mass_centers: Array, joints: Sequence[JointConstraint]
+    ) -> None:
+        self._mass_centers = mass_centers
         self._loose = np.zeros((len(masses), 6, 6))
-        self._loose[:, :3, :3] = easy
+        self._loose[:, :3, :3] = inverse_inertia
         self._loose[:, [3, 4, 5], [3, 4, 5]] = 1.0 / masses[:, None]
-        rows = [self.push(each.parent, each.child, each.point, each.ways) for each in joints if len(each.ways)]
+        rows = [self.wrench_rows(each.parent, each.child, each.point, each.ways) for each in joints if len(each.ways)]
         self._held = np.concatenate(rows) if rows else np.zeros((0, len(masses), 6))
         self._flat = self._held.reshape(len(self._held), 6 * len(masses))
         answers = np.einsum("rbi,bij->rbj", self._held, self._loose)
@@ -172,7 +174,7 @@ class ConstrainedBodies:
         stiff = together * np.outer(self._scale, self._scale) + _REGULARIZATION * np.eye(len(self._flat))
         self._back = np.linalg.inv(stiff)
 
-    def push(self, one: int, other: int, point: Array, ways: Array) -> Array:
+    def wrench_rows(self, one: int, other: int, point: Array, ways: Array) -> Array:
         """Compute Jacobian rows (n, bodies, 6) of wrenches (n, 6) at a point (3,).
 
         They act on ``other`` and, reversed, on ``one``, indices of bodies; -1 is the world.
@@ -184,14 +186,14 @@ class ConstrainedBodies:
                 out[:, body, 3:] += sign * ways[:, 3:]
         return out
 
-    def inverse_effective_mass(self, push: Array) -> float:
+    def inverse_effective_mass(self, row: Array) -> float:
         """Compute the inverse effective mass along a Jacobian row (bodies, 6).
 
         It is the acceleration along the row per unit of generalized force along it, at least 0.
         """
-        answer = np.einsum("bi,bij->bj", push, self._loose)
-        is_reversed = self._scale * (self._flat @ answer.ravel())
-        return max(float((push * answer).sum() - is_reversed @ self._back @ is_reversed), 0.0)
+        answer = np.einsum("bi,bij->bj", row, self._loose)
+        constraint_forces = self._scale * (self._flat @ answer.ravel())
+        return max(float((row * answer).sum() - constraint_forces @ self._back @ constraint_forces), 0.0)
 
 
 def constraint_directions(joint: Joint, values: Array, size: float = 1.0) -> Array:

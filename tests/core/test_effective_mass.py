@@ -27,7 +27,7 @@ def rods(points: Array, masses: Array, hinges: list[tuple[int, int, int]]) -> Co
 
 
 def pushed(bodies: ConstrainedBodies, body: int, point: Array, way: list[float]) -> float:
-    return bodies.inverse_effective_mass(bodies.push(-1, body, point, np.array([[0.0, 0.0, 0.0, *way]]))[0])
+    return bodies.inverse_effective_mass(bodies.wrench_rows(-1, body, point, np.array([[0.0, 0.0, 0.0, *way]]))[0])
 
 
 def test_the_tip_of_two_links_answers_as_lagrange_has_it() -> None:

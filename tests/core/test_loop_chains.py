@@ -9,7 +9,7 @@ import pytest
 
 from addon.core.kinematics import joint_motion, spanning_tree
 from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
-from addon.core.loops.dependents import LinkageSolver, find_linkages
+from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Array
 from addon.core.transforms import inverse
 from tests.support import loops

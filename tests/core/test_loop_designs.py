@@ -11,7 +11,7 @@ import pytest
 from addon.core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from addon.core.kinematics import design_openings, spanning_tree
 from addon.core.loops.closure import close_loops, loop_openings
-from addon.core.loops.dependents import LinkageSolver, find_linkages
+from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from tests.support.loops import crank_rocker, crank_rocker_points
 

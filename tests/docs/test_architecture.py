@@ -112,6 +112,21 @@ def test_every_stored_property_group_is_told(blank: Any) -> None:
     assert told == found
 
 
+def test_the_stored_properties_exist(blank: Any) -> None:
+    import bpy
+
+    owner: Any = None
+    for names, group, *_rest in rows("## Properties in .blend files"):
+        for name in re.findall(r"`([^`]+)`", names):
+            first, *path = name.strip().lstrip(".").split(".")
+            kind = owner if name.startswith(" ") else getattr(bpy.types, first).bl_rna
+            for step in (first, *path) if name.startswith(" ") else path:
+                kind = kind.properties[step].fixed_type if group else kind.properties[step]
+            if not name.startswith(" "):
+                owner = kind
+            assert not group or kind.identifier == group.strip("`"), name
+
+
 def test_every_migration_step_is_told(blank: Any) -> None:
     from addon.blender.data.properties.model import DATA_VERSION
     from addon.blender.editing.migration import _MIGRATIONS

@@ -26,7 +26,7 @@ from addon.core.editing.symmetry import compare_twins, find_twins
 from addon.core.gait.engine import find_gait, sample_gait
 from addon.core.kinematics import design_openings, initial_joint_values, joint_values_from_poses
 from addon.core.loops.closure import close_loops
-from addon.core.loops.dependents import find_linkages
+from addon.core.loops.linkage_solver import find_linkages
 from addon.core.model import Mechanism, Motion
 from addon.core.motion.checks import check_motion
 from addon.core.motion.servo_matching import match_servos, mechanism_servos

@@ -19,7 +19,7 @@ from mathutils.bvhtree import BVHTree
 from ...core.editing.twins import mirror_stops
 from ...core.joint_types import convert_dofs
 from ...core.kinematics import joint_motion, joint_values_from_transform
-from ...core.loops.dependents import find_linkages
+from ...core.loops.linkage_solver import find_linkages
 from ...core.model import DOF_SIZE, Array, Dof, Joint
 from ...core.report import Message, Report
 from ...core.transforms import inverse, rotation_matrix, rotation_with_z

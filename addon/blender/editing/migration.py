@@ -1,8 +1,8 @@
 """Migration of mechanisms from earlier releases, step by step, when a .blend is opened, appended or linked.
 
-``_MIGRATIONS`` is the only place that knows what changed; each step leads from one version of a mechanism to the next
-and only fills in what that version lacked. The file of a linked mechanism, and mechanisms of newer releases, stay as
-they are.
+Properties get their present names first (``property_renames``). Then each step of ``_MIGRATIONS`` leads from one
+version of a mechanism to the next and only fills in what that version lacked. The file of a linked mechanism, and
+mechanisms of newer releases, stay as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bpy.app.handlers import persistent
 from ...core.editing.sides import find_mirror_plane
 from ...core.model import Plane
 from ...core.report import FormatError, Report
-from ..animation.loops.drivers import lock_rigid_loops
+from ..animation.loops.input_joints import lock_rigid_loops
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ..data.bulk_write import run_creation
 from ..data.conversion import add_to_report, dof_kinds_key, mirror_plane_of, set_mirror_plane

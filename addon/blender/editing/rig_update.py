@@ -22,7 +22,7 @@ from ...core.model import Array
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..animation.loops import live_solver
-from ..animation.loops.drivers import choose_input_joints
+from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, bone_record, record_of, settings
 from ..data.conversion import dof_kinds_key, flatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones

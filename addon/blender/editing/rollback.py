@@ -1,4 +1,7 @@
-"""Rollback of failed edits of mechanisms: an operator that is cancelled creates no undo step."""
+"""Rollback of failed edits of mechanisms: an operator that is cancelled creates no undo step.
+
+A failed import removes what it created itself (``reconcile.build``).
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ...core.loops.closure import (
     input_joint_order,
     loop_openings,
 )
-from ...core.loops.dependents import Linkage, find_linkages
+from ...core.loops.linkage_solver import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.model import DOF_SIZE, Array, Body, Mechanism
 from ...core.report import FormatError, Message, Report

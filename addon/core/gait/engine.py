@@ -456,10 +456,10 @@ class Gait:
                 f"Input {unknown[0]!r} does not exist. Inputs are {', '.join(INPUT_NAMES)}; "
                 f"this gait reads {', '.join(self.controls) or 'none of them'}."
             )
-        position, velocity = self.rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
+        position, velocity = self.evaluate_rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
         return GaitCommands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
 
-    def rows(
+    def evaluate_rows(
         self, angle: Array, controls: GaitInputs = _NO_INPUTS, feedback: GaitFeedback = _NO_INPUTS
     ) -> tuple[Array, Array]:
         """Compute the commands at engine phases (n,) as rows, (joints, n) each.

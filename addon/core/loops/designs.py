@@ -16,7 +16,7 @@ from ..kinematics import Tree, joint_motion, joint_values_from_transform
 from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
 from ..transforms import inverse
 from .closure import LoopSystem, input_joint_order
-from .dependents import LinkageSolver, find_linkages
+from .linkage_solver import LinkageSolver, find_linkages
 
 #: Opening (characteristic lengths, radians) up to which loops are closed within 32-bit rounding.
 DESIGN_TOLERANCE = 1e-5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -157,12 +157,23 @@ def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
     return made
 
 
+#: Numbers of a degree of freedom that Juice has no place for. The others are written, or are no number of a file.
+_UNWRITTEN_NUMBERS = tuple(
+    each.name
+    for each in fields(Dof)
+    if each.default == 0.0
+    and each.name not in {"gain", "max_force", "rest", "pitch", "servo_stiffness", "servo_damping"}
+)
+
+
 def _report_dof_losses(joint: Joint, losses: ConversionLosses) -> None:
     for dof in joint.dofs:
-        for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
+        for attribute in _UNWRITTEN_NUMBERS:
             if abs(float(getattr(dof, attribute))) > _ZERO_TOLERANCE:
                 name = "rotor inertia" if attribute == "armature" else attribute
                 losses.add("dropped-joint-property", Message("Joint {}: not written", name), joint)
+        if len(joint.dofs) == 1 and dof.name not in {"", joint.name}:
+            losses.add("dropped-joint-property", "Servo name: not written, it is the joint's", joint)
         for attribute, start, effect in (
             ("position", dof.start, INITIAL_POSE_DIFFERS),
             ("velocity", dof.start_rates, SIMULATION_DIFFERS),

@@ -472,9 +472,8 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
     """Merge three or six coordinates into a ball or free block."""
     first = numbers[0]
     block = Dof(type_, name=row["@name"])  # type: ignore[arg-type]
-    block.actuator, block.gain, block.max_force, block.armature = (
-        first.actuator, first.gain, first.max_force, first.armature,
-    )  # fmt: skip
+    for attribute in ("actuator", *EXTENSION_NUMBERS.values()):
+        setattr(block, attribute, getattr(first, attribute))
     for attribute, own in (("start", "position"), ("start_rates", "velocity")):
         values = tuple(float(getattr(dof, own)) for dof in numbers)
         setattr(block, attribute, values if any(values) else ())

@@ -111,7 +111,7 @@ def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
 def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.core.loops.dependents import LinkageSolver
+    from addon.core.loops.linkage_solver import LinkageSolver
 
     rig = put(loops.crank_rocker())
     calls = []

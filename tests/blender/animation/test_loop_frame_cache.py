@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.loops.dependents import LinkageSolver
+from addon.core.loops.linkage_solver import LinkageSolver
 from tests.support import loops
 from tests.support.emptied import empty_file
 from tests.support.live_loops_helpers import (

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.animation.loops.drivers import set_input_joint
+from addon.blender.animation.loops.input_joints import set_input_joint
 from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import joint_bones, parts, rig_in

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ....core.loops.closure import JointPositions
-from ....core.loops.dependents import Linkage, LinkagePosition, LinkageSolver
+from ....core.loops.linkage_solver import Linkage, LinkagePosition, LinkageSolver
 from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Array
 from ....core.report import Message, Report

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ....core.kinematics import CLOSES_LOOP
 from ....core.loops.closure import JointPositions, initial_joint_position
-from ....core.loops.dependents import Linkage, find_linkages
+from ....core.loops.linkage_solver import Linkage, find_linkages
 from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Body, Mechanism
 from ....core.transforms import orthonormalized

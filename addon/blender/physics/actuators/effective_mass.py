@@ -92,14 +92,17 @@ class EffectiveMass:
     def _at(self, island: _Island, poses: Array) -> ConstrainedBodies:
         if island.now is None or island.seen is not poses:
             turns = poses[island.bodies][:, :3, :3]
-            easy = np.asarray(
+            inverse_inertia = np.asarray(
                 turns @ self._effective_masses[island.bodies] @ np.swapaxes(turns, 1, 2), dtype=np.float64
             )
-            middles = self._size * poses[island.bodies][:, :3, 3]
+            mass_centers = self._size * poses[island.bodies][:, :3, 3]
             held = [
                 self._held(island, item, ways, poses) for item, ways in zip(island.joints, island.ways, strict=True)
             ]
-            island.now, island.seen = ConstrainedBodies(self._masses[island.bodies], easy, middles, held), poses
+            island.now, island.seen = (
+                ConstrainedBodies(self._masses[island.bodies], inverse_inertia, mass_centers, held),
+                poses,
+            )
         return island.now
 
     def _held(self, island: _Island, item: MultiDofJoint, ways: Array | None, poses: Array) -> JointConstraint:
@@ -108,7 +111,7 @@ class EffectiveMass:
         ends = island.place.get(item.parent, -1), island.place.get(item.child, -1)
         return JointConstraint(*ends, self._size * here[:3, 3], rotate_directions(own, here[:3, :3]))
 
-    def between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
+    def inverse_mass_between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
         """Return the inverse effective mass (1/kg, in the mechanism's own lengths) between two points.
 
         Args:
@@ -118,9 +121,12 @@ class EffectiveMass:
             poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
         """
         both = np.concatenate([np.zeros(3), way])
-        return self._both(one[0], self._size * one[1], other[0], self._size * other[1], both, poses) / self._size
+        return (
+            self._inverse_mass_between_bodies(one[0], self._size * one[1], other[0], self._size * other[1], both, poses)
+            / self._size
+        )
 
-    def about(self, item: MultiDofJoint, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+    def inverse_inertia_about(self, item: MultiDofJoint, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
         """Return the inverse effective inertia (size,) of a joint along or about axes.
 
         Args:
@@ -132,37 +138,45 @@ class EffectiveMass:
         point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
         nothing = np.zeros_like(axes)
         ways = np.where(turns[:, None], np.hstack([axes, nothing]), np.hstack([nothing, axes]))
-        eases = [self._both(item.parent, point, item.child, point, way, poses) for way in ways]
-        return np.array(eases) / np.where(turns, 1.0, self._size)
+        inverse = [self._inverse_mass_between_bodies(item.parent, point, item.child, point, way, poses) for way in ways]
+        return np.array(inverse) / np.where(turns, 1.0, self._size)
 
-    def moved(self, item: MultiDofJoint, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+    def effective_inertia(self, item: MultiDofJoint, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
         """Return the effective mass or inertia (size,) of each joint value, all other motors being free."""
         axes = dof_directions(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
-        return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _MIN_INVERSE_MASS))
+        return np.asarray(1.0 / np.maximum(self.inverse_inertia_about(item, axes, turns, poses), _MIN_INVERSE_MASS))
 
-    def lightest(self, item: MultiDofJoint, poses: Array) -> float:
+    def least_inertia(self, item: MultiDofJoint, poses: Array) -> float:
         """Return the least effective moment of inertia of a ball, over thirteen directions."""
         ways = np.array([way for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)])
         ways /= np.linalg.norm(ways, axis=1)[:, None]
-        return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _MIN_INVERSE_MASS)
+        return 1.0 / max(
+            self.inverse_inertia_about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _MIN_INVERSE_MASS
+        )
 
-    def _both(self, one: int, at: Array, other: int, there: Array, way: Array, poses: Array) -> float:
+    def _inverse_mass_between_bodies(
+        self, one: int, at: Array, other: int, there: Array, way: Array, poses: Array
+    ) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body and its reaction on another, at points."""
         first, second = self._of.get(one), self._of.get(other)
         if first is None or first is not second:
             sides = ((first, one, at), (second, other, there))
             return sum(
-                self._one(island, body, place, way, poses) for island, body, place in sides if island is not None
+                self._inverse_mass_of_body(island, body, place, way, poses)
+                for island, body, place in sides
+                if island is not None
             )
         now = self._at(first, poses)
-        pushes = now.push(first.place[one], -1, at, way[None]) + now.push(-1, first.place[other], there, way[None])
+        pushes = now.wrench_rows(first.place[one], -1, at, way[None]) + now.wrench_rows(
+            -1, first.place[other], there, way[None]
+        )
         return now.inverse_effective_mass(pushes[0])
 
-    def _one(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
+    def _inverse_mass_of_body(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body of an island."""
         if not island.is_single_dof:
             now = self._at(island, poses)
-            return now.inverse_effective_mass(now.push(-1, island.place[body], place, way[None])[0])
+            return now.inverse_effective_mass(now.wrench_rows(-1, island.place[body], place, way[None])[0])
         (item,) = island.joints
         frame = poses[item.parent] @ item.on_parent
         axis, arm = frame[:3, :3] @ item.joint.dofs[0].axis, place - self._size * frame[:3, 3]
@@ -171,7 +185,7 @@ class EffectiveMass:
         if island.inertia is None:
             now, about = self._at(island, poses), np.concatenate([axis, np.zeros(3)])
             island.inertia = 1.0 / max(
-                now.inverse_effective_mass(now.push(-1, 0, place, about[None])[0]), _MIN_INVERSE_MASS
+                now.inverse_effective_mass(now.wrench_rows(-1, 0, place, about[None])[0]), _MIN_INVERSE_MASS
             )
         x, y, z = cross_single(arm, way[3:]) + way[:3]
         return float(axis[0] * x + axis[1] * y + axis[2] * z) ** 2 / island.inertia

@@ -47,7 +47,7 @@ class FrictionDampingActuator:
     def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins: weak dampers become motors, strong ones Blender's."""
         joint = self.motors.joint
-        moved = carried.effective_mass.moved(joint, joint.now(poses), self.motors.turns, poses)
+        moved = carried.effective_mass.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
         for line in aligned_dofs(record_of(joint.empty).joint):
             dof = joint.joint.dofs[line.number]

@@ -144,7 +144,7 @@ class PointForceActuator:
         way = way / max(float(np.linalg.norm(way)), 1e-9)
         # along an axis, the first body too is pushed at the second point
         first = other if axis >= 0 else one
-        ease = self._effective_mass.between(
+        ease = self._effective_mass.inverse_mass_between(
             (self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses
         )
         self.held.inertia = 1.0 / max(ease, 1e-9)

@@ -56,7 +56,7 @@ class SpringActuator:
         """Prepare for a simulation that begins: divide the springs between Blender's constraint and the motors."""
         joint, self.is_initialized = self.motors.joint, True
         start, substeps = self.motors.begins(poses), self.scene.rigidbody_world.substeps_per_frame
-        moved = carried.effective_mass.moved(joint, start, self.motors.turns, poses)
+        moved = carried.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _aligned_coordinates(joint, start)
         if self.laws:
@@ -69,7 +69,7 @@ class SpringActuator:
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
                 continue  # a damper alone is handled as joint damping
-            light = carried.effective_mass.lightest(joint, poses) if ball else float(moved[numbers[0]])
+            light = carried.effective_mass.least_inertia(joint, poses) if ball else float(moved[numbers[0]])
             if ball and not springy:
                 self._put(joint, numbers, False)
                 self.brake[numbers] = [dof.damping for dof in dofs]

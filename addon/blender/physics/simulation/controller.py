@@ -355,7 +355,7 @@ class MechanismController:
         controls = gait.gait_input_values(self.gait, self.rig, frames)
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feedback.items()}
         phase = gait.engine_phase(self.gait, self.rig, self.scene, frames)
-        position, velocity = self.gait.rows(phase, controls, feedback)
+        position, velocity = self.gait.evaluate_rows(phase, controls, feedback)
         count = len(self.motors)
         wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)
         ours, theirs = self._held

@@ -193,7 +193,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
 
 
 class IO_FH_mechanism(bpy.types.FileHandler):
-    """File handler: model files dropped into Blender."""
+    """File handler: drag and drop of model files."""
 
     bl_idname = "IO_FH_mechanism"
     bl_label = "Mechanism"

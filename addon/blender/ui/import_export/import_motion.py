@@ -246,7 +246,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
 
 
 class IO_FH_servo_motion(bpy.types.FileHandler):
-    """File handler: motion files dropped into a 3D View."""
+    """File handler: drag and drop of motion files into a 3D View."""
 
     bl_idname = "IO_FH_servo_motion"
     bl_label = "Servo Motion"

@@ -13,7 +13,7 @@ from ....core.gait.presets import FORWARD, INPUT_PRESETS, find_input_presets
 from ....core.report import FormatError, Message
 from ....installation import is_sample
 from ...animation.gait import document_presets, input_names, set_inputs
-from ...animation.loops.drivers import set_input_joint
+from ...animation.loops.input_joints import set_input_joint
 from ...data.access import settings
 from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name

@@ -8,7 +8,7 @@ import bpy
 
 from ....core.kinematics import spanning_tree
 from ....core.loops.closure import initial_joint_position, input_joint_order
-from ....core.loops.dependents import Linkage, find_linkages
+from ....core.loops.linkage_solver import Linkage, find_linkages
 from ....core.model import Array
 from ....core.report import Message
 from ...data.access import record_of

@@ -9,7 +9,7 @@ import pytest
 
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
-from addon.core.loops.dependents import LinkageSolver, find_linkages
+from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism
 from tests.support.loops import crank_rocker
 
