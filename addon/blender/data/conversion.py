@@ -304,6 +304,12 @@ def store_message(record: Any, name: str, text: str) -> None:
     setattr(record, f"{name}_parts", message_parts(text))
 
 
+def clear_message(record: Any, name: str) -> None:
+    """Remove a text that ``store_message`` wrote."""
+    for each in (name, f"{name}_parts"):
+        record.property_unset(each)
+
+
 def stored_message(record: Any, name: str = "message") -> str:
     """Return a text that ``store_message`` wrote, as the message that it was."""
     return message_from_parts(getattr(record, name), getattr(record, f"{name}_parts"))

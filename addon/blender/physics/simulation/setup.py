@@ -32,6 +32,7 @@ import numpy as np
 from ....core.report import Report
 from ...data.access import record_of, settings
 from ...data.caching import joint_record, memoized_reads
+from ...data.conversion import clear_message
 from ...data.datablocks import objects_in_collections, still_exists
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleObject
@@ -360,6 +361,6 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     for other in others:
         if settings(other).drive != "KEYS":
             session.hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
-    settings(rig).world_backup.property_unset("requirements")
+    clear_message(settings(rig).world_backup, "requirements")
     settings(rig).property_unset("contact_friction")
     cached_frames.invalidate_run(scene)
