@@ -141,7 +141,9 @@ class InitialVelocityImpulse:
                 Message(
                     "Initial velocity: approximate, springs and dampers are too stiff for the frame rate{}. "
                     "Increase the frame rate",
-                    f" ({format_number(100.0 * _SPRING_OVERSHOOT * springs)} %)" if springs == most else "",
+                    Message(" (error {} %)", format_number(100.0 * _SPRING_OVERSHOOT * springs))
+                    if springs == most
+                    else "",
                 ),
                 where=where,
             )

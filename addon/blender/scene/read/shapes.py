@@ -86,8 +86,8 @@ def read_body_shapes(
             out.append(shape)
             continue
         report.info(
-            "shape-deleted",
-            Message("A collision shape of {} was deleted ({})", repr(obj.name), shape.type),
+            "deleted",
+            Message("{} {} was deleted{}", "Collision shape of", repr(obj.name), f" ({shape.type})"),
             where=obj.name,
         )
         if shape.visual:

@@ -132,7 +132,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
             return cancel_with_error(self, error)
         bodies = count_with_noun(len(mechanism.bodies), "body", "bodies")
         joints = count_with_noun(len(mechanism.joints), "joint")
-        edits = sum(entry.code in {"added", "deleted", "shape-deleted"} for entry in report.entries)
+        edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
         changes = Message("; added or deleted: {}", edits) if edits else ""
         report_result(self, Message("Exported {}: {}, {}{}", bpy.path.basename(path), bodies, joints, changes), report)
         return {"FINISHED"}
