@@ -404,7 +404,7 @@ def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, mo
         "build_physics",
         "set_up_pose_bones",
         "set_up_gait",
-        "_store_report",
+        "store_report",
     ],
 )
 def test_an_error_leaves_nothing_behind(blank: Any, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
