@@ -97,10 +97,8 @@ PAGES: dict[str, tuple[str, ...]] = {
         "knuckle.new_model",
         "knuckle.make_body",
         "knuckle.add_joint",
-        "knuckle.check_model",
-        "knuckle.fix_finding",
-        "KnuckleFinding",
     ),
+    "authoring#check-a-mechanism": ("knuckle.check_model", "knuckle.fix_finding", "KnuckleFinding"),
     "import#the-report": ("KnuckleSeverities", "KnuckleReportLine"),
     "import#mesh-folders": (
         "knuckle.mesh_folder_",
