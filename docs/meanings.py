@@ -48,7 +48,7 @@ JUICE: dict[str, Meanings] = {
         "Name": "kept",
         "Enabled": "on or off",
         "Gain": "amplitude of the whole motion",
-        "{MotionSource,AmpModSource}": "source of its phase (engine or input), and the input that scales it",
+        "{MotionSource,AmpModSource}": "its source (engine or input), and the input that scales it",
         "AbsoluteValue": "kept. Juice does not use it either",
         "FeedbackSource": "the body whose tilt it reads",
     },
