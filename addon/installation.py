@@ -285,13 +285,13 @@ def manual_page_url(page: str) -> str:
     """Return the address of a page of the manual; empty where there is no manual.
 
     Args:
-        page: Name of the page, with the anchor of a heading where one is meant: ``walk#keep-what-happened``.
+        page: Name of the page, with the anchor of a heading where one is meant: ``walk#bake-the-simulation``.
     """
     start, ending = manual_url()
     return f"{start}{manual_page_path(page, ending)}" if start else ""
 
 
 def manual_page_path(page: str, ending: str) -> str:
-    """Return the path of a page within the manual: ``walk.html#keep-what-happened``."""
+    """Return the path of a page within the manual: ``walk.html#bake-the-simulation``."""
     name, hash_sign, anchor = page.partition("#")
     return f"{name}{ending}{hash_sign}{anchor}"

@@ -24,7 +24,7 @@ from benchmarks.table import Row
 #: The most that an import may grow, and what reads or writes a file.
 GROWTH, FILE_GROWTH = 1.5, 1.25
 _HANDLERS = ("frame_change_pre", "frame_change_post", "depsgraph_update_pre", "depsgraph_update_post")
-_PLAIN = "without our handlers"
+_PLAIN = "without Knuckle's handlers"
 
 
 def worked_with(path: Path, whose: str, size: int, unit: str) -> Iterator[Row]:
@@ -62,7 +62,7 @@ def worked_with(path: Path, whose: str, size: int, unit: str) -> Iterator[Row]:
     yield row("a frame of keys and physics", *_with_and_without(played), _PLAIN)
     yield from redrawn(rig, size, unit, f"{whose}: ")
     yield from marked(hinge, size, unit, f"{whose}: ")
-    yield row("Check Model", seconds(lambda: check_model(rig)), took, "its import", FILE_GROWTH)
+    yield row("Check Mechanism", seconds(lambda: check_model(rig)), took, "its import", FILE_GROWTH)
     blend = str(path.with_name("saved.blend"))
     yield row("save .blend", seconds(lambda: bpy.ops.wm.save_as_mainfile(filepath=blend, copy=True)))
     yield row("physics cleared", seconds(lambda: clear_physics(scene, rig)), took, "its import", GROWTH)

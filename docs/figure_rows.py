@@ -1,120 +1,162 @@
-"""How the manual tells the figures of ``build.py bench physics``: sections of lines, each for figures that are alike.
+"""Rows of the manual's tables of ``build.py bench physics``: sections of rows, each for figures of the same kind.
 
-A line is a pattern that their names match as a whole, and the words of the manual. ``build.py docs --tables`` refuses
-to write the page where a figure with a bar is in no line.
+A row is a pattern that matches the full names of its figures, and its text in the manual. ``build.py docs --tables``
+raises an error if a figure with a threshold has no row.
 """
 
 from __future__ import annotations
 
 SECTIONS: dict[str, list[tuple[str, str]]] = {
-    "Joints stay together": [
+    "Joint separation": [
         (
             r"chain, links .*, tip .*: gap",
-            "chain of five links of 2 cm to 1 m let go from level, the last 1 to 1,000 times as heavy: gap of a joint, of a link",
+            "chain of five links of 2 cm to 1 m, released horizontally, last link 1 to 1,000 times as heavy: separation, relative to a link",
         ),
-        (r"chain with stops, .*: gap", "the same with stops"),
-        (r"chain with flywheels, .*: gap", "the same with moments of inertia that no box has"),
-        (r".*, posed by keys: gap", "seven closed linkages, posed by their driver: gap, of the shortest link"),
-        (r".*, closed by a hinge: gap", "the same under physics, a servo turning the crank: gap"),
-        (r".*, closed by a hinge: drift of phase", "and how far the crank falls behind in four turns"),
+        (r"chain with stops, .*: gap", "same chain with stops: separation"),
+        (
+            r"chain with flywheels, .*: gap",
+            "same chain with moments of inertia that no box has (inertia proxies): separation",
+        ),
+        (
+            r".*, posed by keys: gap",
+            "seven closed linkages, posed by their input joint: separation, relative to the shortest link",
+        ),
+        (
+            r".*, closed by a hinge: gap",
+            "same linkages under physics, crank driven by a servo: separation, relative to the shortest link",
+        ),
+        (
+            r".*, closed by a hinge: drift of phase",
+            "same linkages under physics: lag of the crank after four revolutions",
+        ),
     ],
-    "It swings as the equations say": [
-        (r"pendulum .*: period", "pendulum of 2 cm to 1 m, out to 0.5 and 2 rad: period"),
-        (r"pendulum .*: amplitude after 10 s", "what it has lost or gained after 10 s"),
-        (r"pendulum, friction .*: worst error", "with friction and damper in its joint: worst angle, rad"),
-        (r"pendulum thrown .*", "thrown by its file's initial speed: worst angle, rad"),
-        (r"double pendulum, .*, against its equations: worst angle", "double pendulum, 2 s: worst angle, rad"),
+    "Comparison with equations of motion": [
+        (r"pendulum .*: period", "pendulum of 2 cm to 1 m, amplitude 0.5 and 2 rad: error of the period"),
+        (r"pendulum .*: amplitude after 10 s", "same pendulum: change of the amplitude after 10 s"),
+        (r"pendulum, friction .*: worst error", "pendulum with joint friction and joint damping: angle error, rad"),
+        (r"pendulum thrown .*", "pendulum with an initial velocity from its file: angle error, rad"),
+        (r"double pendulum, .*, against its equations: worst angle", "double pendulum, 2 s: angle error, rad"),
         (
             r"free rotation of the file's tensor, with a flywheel",
-            "body that spins with three different moments of inertia: how far its axes stray",
+            "free rotation of a body with three different moments of inertia: error of its axes",
         ),
         (
             r"free rotation of the file's tensor, as its shape has it",
-            "the same without a flywheel (File's Inertia off)",
+            "same body without inertia proxy (File's Inertia off)",
         ),
     ],
-    "Against other programs": [
-        (r"double pendulum, .*, against DART: worst angle", "double pendulum, 2 s, against DART: worst angle, rad"),
+    "Comparison with other programs": [
+        (
+            r"double pendulum, .*, against DART: worst angle",
+            "double pendulum, 2 s, compared with DART: angle difference, rad",
+        ),
         (
             r"\d+ SKEL models, free: median share that they stray",
-            "24 SKEL models that touch nothing, against DART: how far they stray of the way they go, median",
+            "24 SKEL models without contact, compared with DART: deviation of the center of mass, relative to its travel, median",
         ),
-        (r"\d+ SKEL models, touching: median share that they stray", "33 that touch something, where contacts decide"),
+        (
+            r"\d+ SKEL models, touching: median share that they stray",
+            "33 SKEL models with contact, compared with DART: same quantity",
+        ),
         (
             r"walkers that do otherwise than in the reference, of 12",
-            "walkers that go elsewhere than Juice's own program has them, of 12",
+            "number of walkers, of 12, that move differently than in Juice",
         ),
     ],
     "Servos": [
         (
             r"track .*: .*, worst error",
-            "a weight against gravity led along 0.8 sin t, every joint type, 24 to 60 frames/s: worst error, rad or m",
+            "weight that tracks 0.8 sin t against gravity, every joint type, 24 to 60 frames/s: tracking error, rad or m",
         ),
-        (r"track a full turn of a ball .*: worst error", "a ball joint led through a full turn: worst error, rad"),
-        (r"hold, .*: largest share of its limit held", "largest share of its Max Force that a servo holds"),
-        (r"hold, .*: smallest share that it yields to", "smallest share that it gives way to"),
-        (r"three turns at .*: gives way at 97 %", "three servos in one joint, each near its limit: gives way by"),
-        (r"three turns at .*: held / given way at 103 %", "the same just beyond it: held, of what it gave way"),
+        (
+            r"track a full turn of a ball .*: worst error",
+            "ball joint that tracks a full revolution: tracking error, rad",
+        ),
+        (r"hold, .*: largest share of its limit held", "static load: largest fraction of Max Force that a servo holds"),
+        (
+            r"hold, .*: smallest share that it yields to",
+            "static load: smallest fraction of Max Force at which a servo yields",
+        ),
+        (
+            r"three turns at .*: gives way at 97 %",
+            "three servos in one joint, one loaded with 97 % of its limit: displacement, rad",
+        ),
+        (
+            r"three turns at .*: held / given way at 103 %",
+            "same joint, loaded with 103 %: 0.002 rad relative to the displacement",
+        ),
         (
             r"PD, stiffness .*: worst deviation / sag",
-            "PD law under a load: off the spring that it is meant to be, of its sag",
+            "PD control law under a load: deviation from the ideal spring, relative to its deflection",
         ),
         (
             r"PD, .*: beyond the oscillator's peak",
-            "PD law after a jump of the keys: beyond the peak of that spring, share",
+            "PD control law after a step: overshoot over the peak of the ideal oscillator, relative",
         ),
     ],
     "Springs, dampers, restraints, screws, stops": [
-        (r"spring, .*: period off \(share\)", "spring of any joint type, 5 to 60 rad/s: period, share"),
-        (r"spring, .*: swing off \(share\)", "the same: swing, share"),
+        (r"spring, .*: period off \(share\)", "spring of any joint type, 5 to 60 rad/s: relative error of the period"),
+        (r"spring, .*: swing off \(share\)", "same spring: relative error of the amplitude"),
         (
             r"restraint on a .*: worst error \(share\)",
-            "restraint on a slide or hinge, seven formulas: worst error, share",
+            "restraint at a prismatic or revolute joint, seven formulas: relative error",
         ),
-        (r"spring between two bodies: .*\(share\)", "spring between two bodies: worst error, share"),
-        (r"spring between two bodies: .*\(m\)", "how far their middle strays, m"),
+        (r"spring between two bodies: .*\(share\)", "spring between two bodies: relative error"),
+        (r"spring between two bodies: .*\(m\)", "same spring: drift of the common center of mass, m"),
         (
             r"spring at the end of an arm .*: worst error \(share\)",
-            "spring at the end of an arm, 5, 20 and 60 rad/s: worst error, share",
+            "spring at the end of an arm, 5, 20 and 60 rad/s: relative error",
         ),
         (
             r"spring of .* at the end of . links: .*",
-            "spring at the end of a chain, up to 50,000 N/m: swing too wide, share",
+            "spring at the end of a chain, up to 50,000 N/m: relative excess of the amplitude",
         ),
-        (r"screw, .*: fall off \(share\)", "nut that runs down a screw: fall, share"),
-        (r"screw, .*: worst slip \(m\)", "the same: slip of slide against turn, m"),
+        (r"screw, .*: fall off \(share\)", "nut that descends on a screw: relative error of the fall"),
+        (r"screw, .*: worst slip \(m\)", "same nut: slip between translation and rotation, m"),
         (
             r"screw raises .*: worst error of the turn",
-            "screw that a servo turns to raise a weight: error of the turn, rad",
+            "screw that raises a weight by a servo: angle error, rad",
         ),
-        (r"screw raises .*: worst slip \(m\)", "the same, swept and jerked: slip, m"),
-        (r"stop of a .*: passed by", "stop hit at 1 to 30 rad/s or m/s: passed by, rad or m"),
+        (r"screw raises .*: worst slip \(m\)", "same screw, smooth and abrupt motion: slip, m"),
+        (r"stop of a .*: passed by", "stop hit at 1 to 30 rad/s or m/s: overshoot, rad or m"),
     ],
-    "Baking, going back, clearing": [
+    "Baking, cache, removal of physics": [
         (
             r".*, 300 frames baked: worst of every body \(m\)",
-            "All Bodies: bake played against run, worst of every body, m",
+            "Bake All Bodies: difference between bake and simulation, worst body, m",
         ),
-        (r".*, the same on bones alone \(m\)", "Bake Simulation alone, on bones without joint separation, m"),
+        (
+            r".*, the same on bones alone \(m\)",
+            "Bake Simulation, on bones without joint separation: same difference, m",
+        ),
         (
             r"60 frames of a run gone to, kept: wrong ones",
-            "frames of a run that were gone back to and not as they were",
+            "frames shown from the cache that differ from the simulation, of 60",
         ),
-        (r"looking for edits before a jump \(s\)", "what looking for edits costs at a jump, s"),
-        (r"truth about 600 frames of .* \(s\)", "measuring the accuracy of 600 frames, s"),
+        (r"looking for edits before a jump \(s\)", "search for edits at a jump in the timeline, s"),
+        (r"truth about 600 frames of .* \(s\)", "computation of the accuracy of 600 frames, s"),
         (
             r"a frame with account kept of the run, over one without",
-            "a frame of a run that is kept, over one that is not",
+            "frame that is cached, relative to one that is not: time",
         ),
         (r".*after clearing", "datablocks that differ after Remove Rigid Bodies"),
     ],
     "Speed": [
-        (r"slowest walker: seconds per second", "slowest of 12 walkers: seconds for a second of its time"),
-        (r"a frame with 100 servos .*: ratio", "a frame with 100 servos, over the same scene without us"),
-        (r"a frame of a four-bar that follows its keyed crank: ms", "a frame of a loop that follows its driver, ms"),
-        (r"a frame with .* restraints .*: ms for each", "a restraint, per frame, ms"),
-        (r"a restraint among 80, over one among 20: .*", "a restraint among 80, over one among 20"),
-        (r"a loop that is held at a stop, over a free one: .*", "a loop that is held at a stop, over a free one"),
+        (r"slowest walker: seconds per second", "slowest of 12 walkers: seconds of computation per simulated second"),
+        (
+            r"a frame with 100 servos .*: ratio",
+            "frame with 100 servos, relative to the same scene without Knuckle: time",
+        ),
+        (
+            r"a frame of a four-bar that follows its keyed crank: ms",
+            "frame of a closed loop, posed by its input joint, ms",
+        ),
+        (r"a frame with .* restraints .*: ms for each", "restraint, per frame, ms"),
+        (r"a restraint among 80, over one among 20: .*", "restraint among 80, relative to one among 20: time"),
+        (
+            r"a loop that is held at a stop, over a free one: .*",
+            "closed loop held at a stop, relative to a free one: time",
+        ),
         *(
             (rf"frames per second, {n} bodies with servos", f"frames per second with {n} bodies")
             for n in (30, 100, 300)

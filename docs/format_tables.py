@@ -27,7 +27,7 @@ def format_list() -> str:
         for row in table.values():
             page = pages.get(row.id, row.id)
             lines.append([f"[{row.label}]({page}.md)", kind, code([row.id]), code(row.extensions)])
-    return rows(("format", "holds", "`--to`", "endings"), lines)
+    return rows(("format", "content", "`--to`", "extensions"), lines)
 
 
 # ---- Fields ---------------------------------------------------------------------------------------
@@ -40,8 +40,16 @@ def expanded(pattern: str) -> list[str]:
 
 
 def field_rows(known: Mapping[str, tuple[str, str]], meaning: meanings.Meanings, where: str) -> Iterator[list[str]]:
-    """A line for each meaning. ``known``: unit and default of every field. ValueError where one has no meaning, or
-    a meaning no field."""
+    """Yield a row for each meaning.
+
+    Args:
+        known: Unit and default of every field.
+        meaning: Meanings of the fields.
+        where: Name of the object, for messages.
+
+    Raises:
+        ValueError: A field has no meaning, or a meaning no field.
+    """
     left = list(known)
     for pattern, words in meaning.items():
         asked = expanded(pattern)
@@ -60,11 +68,11 @@ def field_rows(known: Mapping[str, tuple[str, str]], meaning: meanings.Meanings,
             words,
         ]
     if left:
-        raise ValueError(f"docs/meanings.py says nothing of these fields of {where}: {', '.join(left)}")
+        raise ValueError(f"docs/meanings.py has no meaning for these fields of {where}: {', '.join(left)}")
 
 
 def spelt(value: Any) -> str:
-    """A default, for people."""
+    """Return the text of a default."""
     if value is None or value in ("", []):
         return ""
     if isinstance(value, bool):
@@ -78,7 +86,7 @@ def spelt(value: Any) -> str:
 
 
 def fields_of(table: Iterable[Any], name: str = "path") -> dict[str, tuple[str, str]]:
-    """Unit and default of the fields of a table of ours."""
+    """Return unit and default of the fields of a table."""
     return {getattr(field, name): (field.unit, spelt(field.default)) for field in table}
 
 
@@ -138,13 +146,13 @@ def skel_joint_types() -> str:
     }
     dart = {type_: "no" if type_ in skel_joints._UNSUPPORTED_BY_DART else "yes" for type_ in names}
     lines = ([code(words), str(skel_joints.DOF_COUNTS[type_]), dart[type_]] for type_, words in names.items())
-    return rows(("in the file", "coordinates", "DART builds it"), lines)
+    return rows(("in the file", "degrees of freedom", "supported by DART"), lines)
 
 
 def skel_geometries() -> str:
     lines = []
     for type_, fields in skel.GEOMETRIES.items():
-        lines.append([code([type_]), code(field.path for field in fields) or "its balls, `sphere`"])
+        lines.append([code([type_]), code(field.path for field in fields) or "its spheres, `sphere`"])
     return rows(("geometry", "sizes"), lines)
 
 
@@ -155,4 +163,4 @@ def x_xy_joints() -> str:
 
 def x_xy_geoms() -> str:
     lines = ([code([kind.name]), kind.shape, " ".join(kind.sizes)] for kind in x_xy.GEOMS.values())
-    return rows(("geom", "shape in Blender", "its `dim`"), lines)
+    return rows(("geom", "shape in Blender", "`dim`"), lines)

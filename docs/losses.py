@@ -1,4 +1,4 @@
-"""The manual's tables of what is lost: what the formats' writing says in its reports, read from its source."""
+"""The manual's tables of conversion losses: messages of the formats' writers, read from their source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUTCOMES = {
     "dangling": "note",
     "attributes": "lost",
 }
-#: The modules that write each format's documents anew.
+#: The modules that write new documents of each format.
 WRITING = {
     "juice": ("from_model", "servo_gains", "writer"),
     "shift": ("from_model", "writer"),
@@ -43,17 +43,19 @@ WRITING = {
     "motion_csv": ("writer",),
 }
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
-#: Of the past of documents that are patched, and of mesh files: told on the page in words.
+#: Codes about patched documents and mesh files, which the pages describe in words.
 _NOT_LOSSES = {"document-kept", "document-patched", "document-lost", "interpolation"}
 
 
 def losses(format: str) -> str:
-    """What is said of what a format cannot hold, as its writing says it, what is worst first."""
+    """Return the table of a format's losses, the worst first."""
     found: dict[str, list[str]] = {}
-    telling = (path for path in (ROOT / f"addon/formats/{format}").glob("*.py") if "osses.add(" in path.read_text())
-    unread = {path.stem for path in telling} - set(WRITING[format])
+    writing = (path for path in (ROOT / f"addon/formats/{format}").glob("*.py") if "osses.add(" in path.read_text())
+    unread = {path.stem for path in writing} - set(WRITING[format])
     if unread:
-        raise ValueError(f"docs/losses.py does not read what these of {format} say is lost: {', '.join(unread)}")
+        raise ValueError(
+            f"docs/losses.py does not read what these modules of {format} report as lost: {', '.join(unread)}"
+        )
     for module in WRITING[format]:
         for code_, message in told(ROOT / f"addon/formats/{format}/{module}.py"):
             found.setdefault(OUTCOMES.get(code_) or OUTCOMES[code_.partition("-")[0]], []).append(message)
@@ -61,7 +63,7 @@ def losses(format: str) -> str:
     lines = (
         [outcome, message] for outcome in sorted(found, key=order.index) for message in dict.fromkeys(found[outcome])
     )
-    return rows(("", "what the report says"), lines)
+    return rows(("", "message"), lines)
 
 
 def told(path: Path) -> Iterator[tuple[str, str]]:
@@ -84,7 +86,7 @@ def told(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def sentences(node: ast.expr, function: ast.FunctionDef) -> list[str]:
-    """What an expression says, ``…`` for what is filled in; a variable says what the function gave it last."""
+    """Return the texts of an expression, ``…`` for inserted values; a variable has its last value in the function."""
     if isinstance(node, ast.Constant):
         return [str(node.value)]
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Message":

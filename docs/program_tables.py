@@ -121,8 +121,11 @@ def _argument(arg: ast.arg, default: ast.expr | None) -> str:
 
 
 def physics() -> str:
-    """The last run of the bench of physics, what is alike in a line: the worst of it, and the bar that all keep to.
-    ValueError where a figure with a bar is in no line."""
+    """Return the tables of the last physics benchmark: a row has the worst of its figures and their threshold.
+
+    Raises:
+        ValueError: A figure with a threshold has no row.
+    """
     run = json.loads((HERE / "figures/physics.json").read_text(encoding="utf-8"))
     left = {figure["what"]: figure for figure in run["figures"]}
     out = [f"{run['with']}, {run['date']}.\n"]
@@ -133,7 +136,7 @@ def physics() -> str:
             if not found:
                 raise ValueError(f"docs/figure_rows.py: no figure is called {pattern}")
             told += [figure_row(words, bar, found) for bar in dict.fromkeys(figure["bar"] for figure in found)]
-        out.append(f"## {section}\n\n{rows(('what', 'worst', 'bar', 'figures'), told)}")
+        out.append(f"## {section}\n\n{rows(('quantity', 'worst', 'threshold', 'measurements'), told)}")
     lost = [what for what, figure in left.items() if figure["bar"] is not None]
     if lost:
         raise ValueError(f"docs/figure_rows.py has no line for: {lost}")
@@ -141,11 +144,11 @@ def physics() -> str:
 
 
 def figure_row(words: str, bar: float | None, figures: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line: of the figures with this bar, that which is farthest, and how many keep to the bar."""
-    alike = [figure for figure in figures if figure["bar"] == bar]
-    worst = max(alike, key=lambda figure: (not figure["holds"], abs(figure["value"])))
-    kept = sum(figure["holds"] for figure in alike)
-    held = str(len(alike)) if kept == len(alike) else f"{len(alike)}, of which {len(alike) - kept} beyond the bar"
+    """Return a row: the worst of the figures with this threshold, and how many exceed it."""
+    same = [figure for figure in figures if figure["bar"] == bar]
+    worst = max(same, key=lambda figure: (not figure["holds"], abs(figure["value"])))
+    kept = sum(figure["holds"] for figure in same)
+    held = str(len(same)) if kept == len(same) else f"{len(same)}, of which {len(same) - kept} exceed the threshold"
     unit = f" {worst['unit']}" if worst["unit"] else ""
     limit = "" if bar is None else f"{bar:g}{unit}"
     return [words, f"{abs(worst['value']):.3g}{unit}", limit, held]

@@ -1,5 +1,5 @@
-"""The manual's tables of the last run of ``build.py bench``: every row with its bar, and the rates at which one works
-with large models."""
+"""The manual's tables of the last run of ``build.py bench``: every row with its threshold, and interactive rates of
+large models."""
 
 from __future__ import annotations
 
@@ -10,67 +10,71 @@ from typing import Any
 
 from in_markdown import rows
 
-HEAD = ("what", "of", "takes", "beside", "ratio", "grows", "bar")
-#: The run that is told of: ``build.py bench --page`` writes it.
+HEAD = ("case", "size", "value", "reference", "ratio", "scales as", "threshold")
+#: The run that the tables show. ``build.py bench --page`` writes it.
 KEPT = Path(__file__).resolve().parent / "figures/speed.json"
-#: What the parts are of, in the order of the manual.
+#: Headings of the parts, in the order of the manual.
 PARTS = {
     "imports": "Import",
     "exports": "Export",
     "parsing": "Reading files",
     "converting": "Converting files",
-    "chains": "Chains as deep as they are long",
-    "scene": "In a scene, and its file",
+    "chains": "Serial chains",
+    "scene": "Scene and .blend file",
     "memory": "Memory",
-    "motion": "Motion in and out",
-    "sampling": "The evaluated pose as a motion",
-    "long_motion": "A million keys",
+    "motion": "Import and export of motion",
+    "sampling": "Sampling of the evaluated pose",
+    "long_motion": "A million keyframes",
     "gait": "Gaits",
     "playback": "Playback",
     "loops": "Closed loops",
     "kinematics": "Forward kinematics",
     "servos": "Servos under physics",
-    "symmetry": "Symmetrical editing",
-    "handlers": "What others pay",
+    "symmetry": "Symmetric editing",
+    "handlers": "Cost of Knuckle's handlers",
     "overlays": "Overlays",
     "panels": "Panels",
-    "film": "Films",
-    "large": "Factories of robots in nested assemblies, with loops",
+    "film": "Videos",
+    "large": "Factory of robots in nested assemblies, with closed loops",
     "trees": "Large trees",
-    "hostile": "Files made to be dear",
-    "unusual": "Four times the file, of whatever there is much of",
+    "hostile": "Files designed to be expensive",
+    "unusual": "Scaling with four times the file size",
 }
-#: Parts and rows of which the largest size is told as a rate; seconds of a frame or an update.
+#: Rows whose largest size is shown as a rate: seconds of a frame or an update.
 RATES = {
     "a bone posed": "a bone posed",
     "a pose with overlays on": "a bone posed, all overlays on",
-    "a frame of keys": "a frame of keys on every bone, physics cleared",
-    "a frame of keys and physics": "the same with bodies in Blender's world",
+    "a frame of keys": "a frame with keyframes on every bone, without physics",
+    "a frame of keys and physics": "a frame with keyframes on every bone, with rigid bodies",
     "redraw: all panels after a change": "the whole tab drawn after a change",
-    "redraw: all panels of the tab": "the whole tab drawn again",
-    "overlays, drawn again, with what draws them": "all overlays drawn again (by software, without a graphics card)",
+    "redraw: all panels of the tab": "the whole tab drawn without a change",
+    "overlays, drawn again, with what draws them": "all overlays drawn (by software, without a graphics card)",
 }
 AT_WORK = ("large", "trees")
-#: What rows are measured beside where Blender does the same work by itself.
-ALONE = "without our handlers"
-#: Parts of very many rows, of which the worst of each measure is told.
+#: Reference of rows in which Blender does the same work without Knuckle.
+ALONE = "without Knuckle's handlers"
+#: Parts with many rows, of which only the worst of each measure is shown.
 MANY = {"hostile", "unusual"}
 
 
 def speed() -> str:
-    """All rows, those of a name in a line. ValueError where a part has no heading here."""
+    """Return the tables of all parts; rows of one name share a line.
+
+    Raises:
+        ValueError: A part has no heading.
+    """
     run = _run()
     lost = run["parts"].keys() - PARTS.keys()
     if lost:
         raise ValueError(f"docs/speed_tables.py has no heading for: {sorted(lost)}")
     found = [(part, heading) for part, heading in PARTS.items() if part in run["parts"]]
-    told = [_worst(heading, run["parts"][part]) if part in MANY else _section(heading, run["parts"][part])
+    shown = [_worst(heading, run["parts"][part]) if part in MANY else _section(heading, run["parts"][part])
             for part, heading in found]  # fmt: skip
-    return "\n".join([_told_of(run), *told])
+    return "\n".join([_summary(run), *shown])
 
 
 def rates() -> str:
-    """How often in a second the largest models are posed, played and drawn."""
+    """Return the table of updates per second of the largest models."""
     lines = []
     for part in AT_WORK:
         found = _by_name(_run()["parts"].get(part, {"rows": []})["rows"])
@@ -81,15 +85,15 @@ def rates() -> str:
                 model = f"{whose} of {row['size']:,} {row['unit']}"
                 alone = _number(1.0 / row["floor"]) if row["floor_name"] == ALONE else ""
                 lines.append([model, RATES[act], _number(1.0 / row["value"]), alone])
-    return rows(("model", "what", "per second", "Blender by itself"), lines)
+    return rows(("model", "case", "per second", "Blender without Knuckle"), lines)
 
 
 def _run() -> Any:
     return json.loads(KEPT.read_text(encoding="utf-8"))
 
 
-def _told_of(run: Mapping[str, Any]) -> str:
-    """What was measured with, how many bars hold, and which do not."""
+def _summary(run: Mapping[str, Any]) -> str:
+    """Return the machine of a run, the count of thresholds that it meets, and those that it misses."""
     judged, missed = [], []
     for part in run["parts"].values():
         judged += [each for each in (*part["rows"], *part["growth"]) if each["verdict"]]
@@ -97,11 +101,11 @@ def _told_of(run: Mapping[str, Any]) -> str:
         missed += [f"growth of {each['what']}" for each in part["growth"] if _misses(each)]
     wrong = [name for name, part in run["parts"].items() if part["wrong"]]
     if run["extent"] == "quick":
-        lines = [f"{run['with']}, {run['date']}. This was a run of small sizes, of which bars say nothing."]
+        lines = [f"{run['with']}, {run['date']}. This was a run of small sizes, which has no thresholds."]
     else:
-        lines = [f"{run['with']}, {run['date']}. {len(judged) - len(missed)} of {len(judged)} bars hold."]
+        lines = [f"{run['with']}, {run['date']}. {len(judged) - len(missed)} of {len(judged)} thresholds are met."]
         lines += [f"Missed: {'; '.join(missed)}."] if missed else []
-    lines += [f"Not measured to the end: {', '.join(wrong)}."] if wrong else []
+    lines += [f"Incomplete: {', '.join(wrong)}."] if wrong else []
     return "\n\n".join(lines) + "\n"
 
 
@@ -110,14 +114,14 @@ def _misses(row: Mapping[str, Any]) -> bool:
 
 
 def _worst(heading: str, part: Mapping[str, Any]) -> str:
-    """Of each measure the row that is nearest to its bar, or beyond it."""
+    """Return the row of each measure that is nearest to its threshold, or exceeds it most."""
     judged = [row for row in part["rows"] if row["bar"] is not None]
     worst = []
     for measure in dict.fromkeys(row["measure"] for row in judged):
-        alike = [row for row in judged if row["measure"] == measure]
-        worst.append(max(alike, key=lambda row: (row["value"] if row["ratio"] is None else row["ratio"]) / row["bar"]))
-    told = f"The worst of {len(judged)} with a bar:\n\n" if judged else ""
-    return told and f"### {heading}\n\n{told}{rows(HEAD, [_line(row['what'], [row], None) for row in worst])}"
+        same = [row for row in judged if row["measure"] == measure]
+        worst.append(max(same, key=lambda row: (row["value"] if row["ratio"] is None else row["ratio"]) / row["bar"]))
+    intro = f"Worst of {len(judged)} results with a threshold:\n\n" if judged else ""
+    return intro and f"### {heading}\n\n{intro}{rows(HEAD, [_line(row['what'], [row], None) for row in worst])}"
 
 
 def _section(heading: str, part: Mapping[str, Any]) -> str:
@@ -127,7 +131,7 @@ def _section(heading: str, part: Mapping[str, Any]) -> str:
 
 
 def _line(what: str, own: Sequence[Mapping[str, Any]], grown: Mapping[str, Any] | None) -> list[str]:
-    """A line: sizes, values and ratios in the order of the sizes."""
+    """Return a line: sizes, values and ratios in the order of the sizes."""
     own = sorted(own, key=lambda row: row["size"])
     floors = list(dict.fromkeys(row["floor_name"] for row in own if row["floor_name"]))
     ratios = [row["ratio"] for row in own if row["ratio"] is not None]
@@ -154,7 +158,7 @@ def _by_name(found: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, 
 
 
 def _bars(own: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The bars of rows of a name, each with the sizes that it is for, if not for all, and those where it is missed."""
+    """Return the thresholds of rows of one name, with the sizes that they apply to and the sizes that miss them."""
     out = []
     for limit in dict.fromkeys(_limit(row) for row in own if row["bar"] is not None):
         judged = [row for row in own if row["bar"] is not None and _limit(row) == limit]
@@ -170,7 +174,7 @@ def _limit(row: Mapping[str, Any]) -> str:
 
 
 def _value(row: Mapping[str, Any]) -> str:
-    """A value with its unit; seconds in the unit that is read most easily."""
+    """Return a value with its unit; seconds are scaled to s, ms or µs."""
     value, unit = row["value"], row["measure"]
     if unit == "s":
         value, unit = next(
@@ -181,7 +185,7 @@ def _value(row: Mapping[str, Any]) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits that count, never with an exponent."""
+    """Return a number with three significant digits, without an exponent."""
     return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 

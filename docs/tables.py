@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tables of the manual anew from the code, so that they cannot rot: ``python3 build.py docs --tables``.
+"""Write the tables of the manual from the code: ``python3 build.py docs --tables``.
 
 A page has a table between ``<!-- table: NAME -->`` and ``<!-- end -->``. With ``--check`` nothing is written, and the
-exit code is 1 where a page is not what the code says.
+exit code is 1 if a page differs from the code.
 """
 
 from __future__ import annotations
@@ -46,19 +46,23 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def renewed(text: str) -> str:
-    """A page with its tables as the code has them. KeyError where it asks for one that there is not."""
+    """Return a page with its tables from the code.
+
+    Raises:
+        KeyError: The page has a table of an unknown name.
+    """
     return PLACE.sub(lambda place: f"{place[1]}{TABLES[place['name']]()}{place[4]}", text)
 
 
 def pages() -> list[Path]:
-    """The pages of the manual."""
+    """Return the pages of the manual."""
     return sorted(HERE.rglob("*.md"))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Write what has changed, or say it."""
+    """Write the pages that differ from the code, or list them."""
     parser = argparse.ArgumentParser(description=textwrap.dedent(__doc__ or "").split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 where a page is not as the code says")
+    parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page differs from the code")
     check = parser.parse_args(words).check
     stale = 0
     for page in pages():
@@ -66,7 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
         new = renewed(text)
         if new != text:
             stale += 1
-            print(f"{page.relative_to(ROOT)}: {'not as the code says' if check else 'written anew'}")
+            print(f"{page.relative_to(ROOT)}: {'differs from the code' if check else 'written'}")
             if not check:
                 page.write_text(new, encoding="utf-8")
     return int(check and stale > 0)

@@ -69,7 +69,7 @@ def add_render(verbs: Subparsers) -> None:
     render.add_argument("--sheet", type=Path, metavar="FILE.png", help="also write a contact sheet of the frames")
     render.add_argument("--poster", type=Path, metavar="FILE.png", help="also write a poster: one image of the middle")
     add_json_option(render)
-    add_batch_options(render, "the film", VIDEO_EXTENSIONS)
+    add_batch_options(render, "the video", VIDEO_EXTENSIONS)
     parts = render.add_argument_group("in parts, on one or several machines")
     parts.add_argument(
         "--prepare", type=Path, metavar="STAGE.blend", help="write a .blend for --frames, without rendering"

@@ -36,5 +36,5 @@ def _of(name: str, path: Path, size: int, floor: float) -> Iterator[Row]:
     saved = seconds(lambda: formats.save(extract(made[0]), out))
     assert out.read_bytes() == path.read_bytes(), "what was not edited is written as it was"
     yield Row(f"chain in {name}, read", size, "links", read, growth_bar=GROWTH)
-    yield Row(f"chain in {name}, import", size, "links", took, floor, "floor without parsing", growth_bar=GROWTH)
+    yield Row(f"chain in {name}, import", size, "links", took, floor, "baseline without parsing", growth_bar=GROWTH)
     yield Row(f"chain in {name}, export", size, "links", saved, took, "its import", growth_bar=GROWTH)

@@ -41,8 +41,8 @@ def _of(frames: int, folder: Path) -> Iterator[Row]:
     ours = seconds(lambda: render_frames(scene, 1, reel.frames, str(folder / "ours")), nothing)
     scene.render.filepath, scene.render.use_file_extension = str(folder / "blender") + "/", True
     blenders = seconds(lambda: _render(scene), nothing)
-    yield Row("film: its frames", reel.frames, "frames", ours, blenders, "Blender's own animation render", 1.3)
-    yield Row("film: its stage made", reel.frames, "frames", made, blenders, "Blender's own animation render")
+    yield Row("video: its frames", reel.frames, "frames", ours, blenders, "Blender's own animation render", 1.3)
+    yield Row("video: its stage created", reel.frames, "frames", made, blenders, "Blender's own animation render")
 
 
 def _render(scene: bpy.types.Scene) -> None:

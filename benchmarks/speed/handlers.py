@@ -20,7 +20,7 @@ SIZES, FULL, QUICK = (100, 400, 1600), (100, 1000, 10_000), (10, 20, 40)
 BODIES = 101
 #: The most of what Blender itself takes for the same, or of a 60th of a second where it takes less than that.
 SHARE, LEAST = 0.05, 1.0 / 60.0
-FLOOR = "Blender's part, a 60th of a second at least"
+FLOOR = "Blender's part, at least 1/60 s"
 CALLS = ("depsgraph_update_pre", "depsgraph_update_post", "frame_change_pre", "frame_change_post")
 
 
@@ -59,8 +59,8 @@ def _beside(count: int, model: str) -> Iterator[Row]:
     acts = {"one object moved": moved(objects[:1]), "all objects moved": moved(objects), "a frame": next_frame}
     for what, act in acts.items():
         ours, whole = spent(act)
-        told = f"our part of a change: {what}, {'no model' if model == 'none' else f'a model of {BODIES} idle'}"
-        yield Row(told, count, "objects", ours, max(whole - ours, LEAST), FLOOR, SHARE)
+        idle = "no mechanism" if model == "none" else f"a mechanism of {BODIES} bodies idle"
+        yield Row(f"Knuckle's part: {what}, {idle}", count, "objects", ours, max(whole - ours, LEAST), FLOOR, SHARE)
 
 
 def _posed(count: int) -> Row:
@@ -72,7 +72,7 @@ def _posed(count: int) -> Row:
         bpy.context.view_layer.update()
 
     ours, whole = spent(act)
-    told = "our part of a change: a bone posed, symmetrical editing off"
+    told = "Knuckle's part: a bone posed, symmetric editing off"
     return Row(told, count, "bodies", ours, max(whole - ours, LEAST), FLOOR, SHARE)
 
 

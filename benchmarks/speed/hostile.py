@@ -49,7 +49,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
                 time_bar, memory_bar = (SECONDS, 1.0) if size == SIZES[-1] else (None, None)
                 what, used, most = f"hostile {reader}: {shape}", memory / 1e6, (TIMES * size + CONSTANT) / 1e6
                 yield Row(what, size, "bytes", seconds, bar=time_bar)
-                yield Row(f"{what}, memory", size, "bytes", used, most, "most", memory_bar, measure="MB")
+                yield Row(f"{what}, memory", size, "bytes", used, most, "limit", memory_bar, measure="MB")
     yield from ordinary(sizes, folder)
 
 
@@ -64,7 +64,7 @@ def ordinary(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
             _seconds, memory, _told = cost_of(reader, few[reader], each)
             most = (TIMES * size + CONSTANT) / 1e6
             what = f"ordinary {reader}: {each.name}, memory"
-            yield Row(what, size, "bytes", memory / 1e6, most, "most", 1.0, measure="MB")
+            yield Row(what, size, "bytes", memory / 1e6, most, "limit", 1.0, measure="MB")
 
 
 def cost(reader: str, shape: str, size: int, folder: Path) -> tuple[float, float, str]:

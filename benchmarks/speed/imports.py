@@ -42,7 +42,7 @@ def _with_gait(size: int, folder: Path) -> Row:
         lambda: formats.load(path),
         times=rounds(size),
     )
-    return Row("import with a gait", size, "bodies", ours, floor + parse, "floor with parsing")
+    return Row("import with a gait", size, "bodies", ours, floor + parse, "baseline with parsing")
 
 
 def _of_formats(size: int, folder: Path) -> Iterator[Row]:
@@ -57,5 +57,5 @@ def _of_formats(size: int, folder: Path) -> Iterator[Row]:
     for name, ours in zip(files, took, strict=False):
         what = f"import from {name}"
         bar = BARS[name] if size >= JUDGED else None
-        known = "floor with parsing" if not frames[name] else "floor with frames and parsing"
+        known = "baseline with parsing" if not frames[name] else "baseline with frames and parsing"
         yield Row(what, size, "bodies", ours, floor[frames[name]] + took[-1], known, bar, growth_bar=GROWTH)

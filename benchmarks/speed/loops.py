@@ -46,7 +46,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
                 _key(rig, channels)
                 ours, plain = _beside(_played)
                 yield Row(f"{Path(name).stem}: a frame of keys, no loops", len(channels), "servos", ours / FRAMES,
-                          plain / FRAMES, "without our handlers", TREE)  # fmt: skip
+                          plain / FRAMES, "without Knuckle's handlers", TREE)  # fmt: skip
 
 
 def _looped(name: str, mechanism: Mechanism, size: int) -> Iterator[Row]:
@@ -58,7 +58,7 @@ def _looped(name: str, mechanism: Mechanism, size: int) -> Iterator[Row]:
 
     def row(what: str, took: tuple[float, float], bar: float) -> Row:
         ours, plain = (seconds / FRAMES for seconds in took)
-        return Row(f"{name}: {what}", size, "loops", ours, plain, "without our handlers", bar)
+        return Row(f"{name}: {what}", size, "loops", ours, plain, "without Knuckle's handlers", bar)
 
     (curve, *_) = action_curves(rig, rig.animation_data.action, create=False) or ()
 

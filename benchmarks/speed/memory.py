@@ -44,7 +44,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
             ours = _peak(small[name], _BUILD.format(str(path)))
             bar = BAR if size >= JUDGED else None
             floor = floors[frames[name]]
-            yield Row(f"memory of an import from {name}", size, "bodies", ours, floor, "floor", bar, measure="MB")
+            yield Row(f"memory of an import from {name}", size, "bodies", ours, floor, "baseline", bar, measure="MB")
 
 
 def _peak(warm: str, work: str) -> float:

@@ -53,7 +53,7 @@ def _of(name: str, kind: Kind, values: Array, folder: Path) -> Iterator[Row]:
         told, ours = f"motion {what}, {SERVOS} servos", median[what.rsplit(maxsplit=1)[-1]]
         return Row(told, keys, "keys", ours, median[floor], floor_name, bar if judged else None, growth_bar=1.25)
 
-    yield row(f"{name} in", "floor", "floor with parsing", IN)
+    yield row(f"{name} in", "floor", "baseline with parsing", IN)
     if name == "XMDI":
         spans = [import_seconds(folder / "motion.bvh", values[:, :BVH_FRAMES]) for _ in range(ROUNDS)]
         per_key = median["in"] / values.size

@@ -1,4 +1,4 @@
-"""What is drawn over a model, gathered anew and drawn again, and what a change of
+"""What is drawn over a model, collected and drawn again, and what a change of
 the scene costs while it is on, and while it is off."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: floa
     for kind in overlay.OVERLAY_KINDS:
         setattr(wish, kind, False)
 
-    yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")
+    yield Row(f"{whose}overlays, collected", size, unit, gathered, batched, "making their batches")
     yield Row(f"{whose}overlays, rebuilt", size, unit, rebuilt, off, "a pose without overlays")
     yield Row(f"{whose}overlays, drawn again", size, unit, handed, bar=bar)
     yield Row(f"{whose}overlays, drawn again, with what draws them", size, unit, drawn)

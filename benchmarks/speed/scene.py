@@ -32,7 +32,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
         ours = _kept(imported, folder / "ours.blend")
         floor = _kept(lambda size=size: floor_import(size, 0), folder / "floor.blend")
         for what in ours:
-            yield Row(what, size, "bodies", ours[what], floor[what], "the floor's scene")
+            yield Row(what, size, "bodies", ours[what], floor[what], "the baseline's scene")
 
 
 def _kept(make: object, path: Path) -> dict[str, float]:

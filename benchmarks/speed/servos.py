@@ -22,7 +22,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per frame with servos on all hinges, over one with all motors and nobody who commands them, and over one
     without motors; and at many substeps, by the clock."""
     for count in sizes:
-        for keyed, told in ((False, "by their gait"), (True, "by keys")):
+        for keyed, target in ((False, "a gait"), (True, "keyframes")):
             limp, still, ours = [], [], []
             for _ in range(PAIRS if count <= 100 else 3):
                 limp.append(stepped(model(count, keyed), "LIMP")[0])
@@ -33,8 +33,9 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
             )
             seconds = statistics.median(ours)
             bar = 1.3 if count >= JUDGED else None
-            yield Row(f"a frame of servos told {told}", count, "servos", seconds, seconds / control, "no command", bar)
-            yield Row(f"a frame of servos told {told}, to none", count, "servos", seconds, seconds / whole, "no motors")
+            what = f"a frame of servos with {target} as target"
+            yield Row(what, count, "servos", seconds, seconds / control, "no command", bar)
+            yield Row(f"{what}, to none", count, "servos", seconds, seconds / whole, "no motors")
     for count in sizes:
         yield from _fine(count)
 

@@ -90,14 +90,14 @@ def _of(count: int) -> Iterator[Row]:
     settings(rig).symmetric = True
     on, on_alone = each(), alone()
     settings(rig).symmetric = False
-    names = ("a body moved", "a bone posed", "a bone posed, half selected")
+    names = ("a body moved", "a bone posed", "a bone posed, half of the bodies selected")
     told = ("a body moved", "a bone posed", "a body renamed")
     for what, with_, without in zip(told, on_alone, off_alone, strict=True):
         bar = 0.002 if count == 1000 else None
-        yield Row(f"our handlers: {what}, symmetrical", count, "bodies", with_, bar=bar)
-        yield Row(f"our handlers: {what}, not symmetrical", count, "bodies", without, bar=bar and bar / 2.0)
+        yield Row(f"Knuckle's handlers: {what}, symmetric editing on", count, "bodies", with_, bar=bar)
+        yield Row(f"Knuckle's handlers: {what}, symmetric editing off", count, "bodies", without, bar=bar and bar / 2.0)
     for what, with_, without in zip(names, on, off, strict=True):
-        yield Row(f"symmetrical: {what}", count, "bodies", with_, without, "symmetrical editing off")
+        yield Row(f"symmetric editing: {what}", count, "bodies", with_, without, "symmetric editing off")
     yield _twins_made(count)
 
 
@@ -112,4 +112,4 @@ def _twins_made(count: int) -> Row:
     assert bpy.ops.knuckle.create_twin(plane="Y") == {"FINISHED"}
     took = time.process_time() - start
     assert len(parts(rig, "BODY")) == 2 * len(bodies) - 1
-    return Row("the other half made", count, "bodies", took, growth_bar=1.35)
+    return Row("other side created", count, "bodies", took, growth_bar=1.35)

@@ -21,7 +21,7 @@ BLENDERS = {
 #: As the Add menu has them.
 SAMPLES = {folder.name.replace("_", " ").title() for folder in (DOCS.parent / "sample_models").iterdir()}
 #: Joysticks are numbered, and called, as the model has them.
-PATTERNS = re.compile(r"Joystick \d [A-Z]|like this|Kept aside")
+PATTERNS = re.compile(r"Joystick \d [A-Z]|like this")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

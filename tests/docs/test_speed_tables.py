@@ -37,7 +37,7 @@ def test_rows_of_a_name_are_a_line_from_the_smallest_on(tables: ModuleType) -> N
         "| import | 100 · 1,000 bodies | 12.5 ms · 250 ms | a floor | 0.125 · 2.5 | N^1.30 "
         "| ≤ 1.5 at 1,000, missed at 1,000, N^1.25 missed |\n"
     ) in told
-    assert "0 of 2 bars hold" in told
+    assert "0 of 2 thresholds are met" in told
     assert "Missed: import, 1,000 bodies; growth of import." in told
 
 
@@ -47,12 +47,12 @@ def test_what_is_judged_by_itself_has_its_bar_in_its_unit(tables: ModuleType) ->
     told = tables.speed()
     assert "| a redraw | 1,000 joints | 1 ms |  |  |  | ≤ 2 ms |" in told
     assert "| a pose | 31 joints | 2 us | another program | 45 |  | ≥ 40 |" in told
-    assert "2 of 2 bars hold" in told
+    assert "2 of 2 thresholds are met" in told
 
 
 def test_a_part_that_did_not_end_is_told_of(tables: ModuleType) -> None:
     keep(tables, {"imports": []}, "it took too long")
-    assert "Not measured to the end: imports." in tables.speed()
+    assert "Incomplete: imports." in tables.speed()
 
 
 def test_of_very_many_rows_the_nearest_to_their_bars_are_told(tables: ModuleType) -> None:
@@ -60,7 +60,7 @@ def test_of_very_many_rows_the_nearest_to_their_bars_are_told(tables: ModuleType
     memory = [Row("shape 2, memory", 1000, "bytes", 9.0, 10.0, "most", 1.0, measure="MB")]
     keep(tables, {"hostile": [*rows, *memory]})
     told = tables.speed()
-    assert "The worst of 5 with a bar" in told
+    assert "Worst of 5 results with a threshold" in told
     assert "| shape 4 | 1,000 bytes | 4 s |" in told
     assert "| shape 2, memory | 1,000 bytes | 9 MB | most | 0.9 |" in told
     assert "shape 3" not in told

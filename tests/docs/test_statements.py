@@ -60,7 +60,7 @@ def test_every_role_is_told(blank: Any) -> None:
         item.identifier
         for item in bpy.types.Object.bl_rna.properties["knuckle"].fixed_type.properties["role"].enum_items
     }
-    (told,) = re.findall(r"`object\.knuckle\.role` says.*?\)", text_of("docs/in_blender.md"), re.DOTALL)
+    (told,) = re.findall(r"`object\.knuckle\.role` is.*?\)", text_of("docs/in_blender.md"), re.DOTALL)
     assert set(re.findall(r"`([A-Z]+)`", told)) == roles
 
 

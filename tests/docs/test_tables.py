@@ -28,7 +28,7 @@ def test_every_table_is_in_the_manual(tables: ModuleType) -> None:
 
 def test_a_field_without_a_meaning_is_refused_and_a_meaning_without_a_field(tables: ModuleType) -> None:
     known = {"Mass": ("kg", "1"), "Shape": ("", "")}
-    with pytest.raises(ValueError, match="says nothing of these fields of Body: Shape"):
+    with pytest.raises(ValueError, match="has no meaning for these fields of Body: Shape"):
         list(tables.format_tables.field_rows(known, {"Mass": "its mass"}, "Body"))
     with pytest.raises(ValueError, match="Body has no field Colour"):
         list(tables.format_tables.field_rows(known, {"{Mass,Colour}": "", "Shape": "x", "Colour": "y"}, "Body"))

@@ -97,7 +97,7 @@ def render_frames(
 ) -> list[str]:
     """Render frames ``first`` to ``last`` of a stage (counted from 1) into ``folder``; return their pictures' paths.
 
-    Pictures of the same name are replaced, each at once: half a picture is never seen.
+    Existing pictures of the same name are replaced atomically.
 
     Raises:
         ValueError: If the scene is no stage or has no such frames.

@@ -60,8 +60,8 @@ _INVISIBLE_OPTIONS = ("scenery", "progress", "sheet", "poster", "resume", "keep_
 class FilmOptions:
     """Options of a video or poster.
 
-    ``size`` is width and height in pixels. ``fps`` is the requested rate: the scene's own frames are what physics
-    stepped, so every n-th of them is shown and the video runs at ``scene rate / n``. ``frame_start`` and ``frame_end``
+    ``size`` is width and height in pixels. ``fps`` is the requested rate. Physics computes the scene's frames, so
+    the video shows every n-th of them and runs at ``scene rate / n``. ``frame_start`` and ``frame_end``
     default to the scene's; ``seconds`` counts from the start and overrides ``frame_end``; ``poster_frame`` (of a .png)
     is the middle of the range unless it is given.
 
@@ -71,8 +71,8 @@ class FilmOptions:
     ``ground`` is the height of the floor, found from the playback where it is None. ``scenery`` is shown but does not
     steer the camera.
 
-    ``burn`` is written over the pictures, beneath ``title``. ``side_by_side`` shows the mechanisms on keyframes at the
-    left and under physics at the right.
+    ``burn`` is written over the pictures, beneath ``title``. ``side_by_side`` shows the mechanisms with keyframes at
+    the left and with physics at the right.
 
     ``sheet`` and ``poster`` are .png files to write beside the video: a contact sheet of its frames, and one frame with
     the samples of a poster. ``resume`` continues with the frames that an interrupted video left; ``keep_frames`` keeps

@@ -37,7 +37,7 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
         folder: Folder with the pictures.
         out: Path of the video: H.264 in .mp4, VP9 in .webm, or a .webp or .gif that repeats.
         fps: Frames per second.
-        frames: Number of frames, whatever else an earlier video left behind; None: all.
+        frames: Number of frames; frames after it, such as those of an earlier video, are ignored. None: all.
 
     Raises:
         FormatError: If there are no frames, some in between are missing, or the extension is another.
@@ -118,16 +118,16 @@ def film(
 ) -> Report:
     """Render ``objects`` of the context's scene to a video of the frame range, or a poster of one frame.
 
-    The scene is played from its start, so physics and drives do what they do; it is otherwise only read.
+    The scene is played from its first frame, with physics and drives, and is not edited.
 
     Args:
         context: Context with the scene.
-        objects: What to show, with visible children; what is hidden in renders is left out.
+        objects: Objects to show, with visible children; those hidden in renders are left out.
         path: .mp4, .webm, .webp or .gif for a video, .png for a poster.
         options: Options; None: their defaults.
 
     Raises:
-        FormatError: If it cannot be rendered. What ``options.progress`` raises passes through.
+        FormatError: If it cannot be rendered. Exceptions of ``options.progress`` are passed on.
     """
     options = options or FilmOptions()
     filming = video_steps(context, objects, path, options)

@@ -51,7 +51,7 @@ def _convert_world(mechanism: Mechanism, losses: ConversionLosses) -> None:
     if np.abs(mechanism.world.gravity[:2]).max() > _ZERO_TOLERANCE:
         x, y, z = mechanism.world.gravity
         message = Message(
-            "Gravity ({} {} {}): only {} along Z is written, Juice has no other. Turn the model upright",
+            "Gravity ({} {} {}): only {} along Z is written, Juice has no other. Rotate the model upright",
             f"{x:g}",
             f"{y:g}",
             f"{z:g}",

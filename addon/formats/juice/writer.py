@@ -492,7 +492,7 @@ def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report
     frame, apart = joint_frame(joint, pose_of)
     if apart > FRAME_TOLERANCE * (1.0 + abs(frame[:3, 3]).max()):
         message = Message(
-            "Joint '{}': its two sides are {} apart. The side of the parent is written", joint.name, f"{apart:.3g}"
+            "Joint '{}': joint separation {}. The side of the parent is written", joint.name, f"{apart:.3g}"
         )
         report.warn("joint-apart", message)
     return frame

@@ -238,7 +238,7 @@ BODY = Table(
         Field("inertia/offset", VECTOR, ORIGIN, unit="length"),
         Field("inertia/transformation", SIX, IDENTITY_TRANSFORMATION, unit="length and rad"),
         *(
-            Field(f"{MOMENT}{name}", NUMBER, default, unit="mass length2, about the centre of mass", needed=True)
+            Field(f"{MOMENT}{name}", NUMBER, default, unit="mass length2, about the center of mass", needed=True)
             for name, default in (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0))
         ),
         Field("self_collide", FLAG),
@@ -247,7 +247,7 @@ BODY = Table(
 )
 
 _RADIUS = (Field("radius", NUMBER, 0.5, unit="length", needed=True),)
-_SIZE = (Field("size", VECTOR, (1.0, 1.0, 1.0), unit="length, whole", needed=True),)
+_SIZE = (Field("size", VECTOR, (1.0, 1.0, 1.0), unit="length, full size", needed=True),)
 _CYLINDER = (*_RADIUS, Field("height", NUMBER, 1.0, unit="length", needed=True, old=("length",)))
 _FACETS = tuple(Field(f"num_{what}", NUMBER, None) for what in ("slices", "stacks", "rings"))
 
@@ -332,7 +332,7 @@ AXES = ("axis", "axis2", "axis3")
 def _axis(name: str) -> tuple[Field, ...]:
     return (
         Field(f"{name}/xyz", VECTOR, None),
-        *((Field(f"{name}/pitch", NUMBER, None, unit="length per turn"),) if name == "axis" else ()),
+        *((Field(f"{name}/pitch", NUMBER, None, unit="length per revolution"),) if name == "axis" else ()),
         *(
             Field(
                 f"{name}/{path}",

@@ -299,7 +299,7 @@ def warn_dropped(mechanism: Mechanism, remarks: ReportCollector) -> None:
         for dof in joint.dofs:
             if dof.kind == "screw":
                 message = Message(
-                    "Screw joint: written as a hinge, without the lead of {} m per turn ('{}')",
+                    "Screw joint: written as a hinge, without the lead of {} m per revolution ('{}')",
                     f"{2 * np.pi * dof.pitch:.4g}",
                     joint.name,
                 )

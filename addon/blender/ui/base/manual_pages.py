@@ -8,35 +8,35 @@ from .... import installation
 
 #: Operators and property groups that each page describes. The first match counts.
 PAGES: dict[str, tuple[str, ...]] = {
-    "import#what-the-import-asks": ("import_scene.mechanism",),
+    "import#import-options": ("import_scene.mechanism",),
     "convert": ("export_scene.mechanism",),
-    "motion#in": ("import_anim.servo_motion", "knuckle.list_left_over", "knuckle.key_left_over"),
+    "motion#import": ("import_anim.servo_motion", "knuckle.list_left_over", "knuckle.key_left_over"),
     "motion": ("knuckle.add_servo_name", "knuckle.remove_servo_name", "KnuckleServoName", "KnuckleAction"),
-    "motion#out": ("export_anim.servo_motion",),
-    "gait#with-the-joystick-elsewhere": (
+    "motion#export": ("export_anim.servo_motion",),
+    "gait#inputs": (
         "knuckle.bake_gait",
         "knuckle.set_inputs",
         "KnuckleControls",
         "KnuckleModel.speed_factor",
     ),
-    "gait#change-a-motion-as-a-whole": (
+    "gait#edit-a-whole-motion": (
         "knuckle.loop_motion",
         "knuckle.stop_looping",
         "knuckle.mirror_motion",
         "knuckle.offset_motion",
         "knuckle.scale_motion",
     ),
-    "gait#what-it-asks-of-the-servos": ("knuckle.use_motion", "knuckle.show_servo"),
-    "walk#keep-what-happened": (
+    "gait#required-range-and-speed": ("knuckle.use_motion", "knuckle.show_servo"),
+    "walk#bake-the-simulation": (
         "knuckle.bake_physics",
         "knuckle.remove_body_keys",
         "KnuckleModel.key_bodies",
     ),
-    "walk#steer-it-with-keys": ("knuckle.live_", "knuckle.map_", "knuckle.unmap_", "KnuckleLive"),
-    "walk#what-the-servos-track": ("KnuckleModel.target", "KnuckleModel.law"),
+    "walk#live-input": ("knuckle.live_", "knuckle.map_", "knuckle.unmap_", "KnuckleLive"),
+    "walk#targets-and-control-laws": ("KnuckleModel.target", "KnuckleModel.law"),
     "walk": ("knuckle.set_drive", "knuckle.follow_in_view", "KnuckleModel.drive", "KnucklePhysicsView"),
-    "physics#ask-how-true-a-run-was": ("knuckle.select_worst", "KnuckleAccuracy", "KnuckleJointAccuracy"),
-    "physics#the-world": (
+    "physics#check-the-accuracy": ("knuckle.select_worst", "KnuckleAccuracy", "KnuckleJointAccuracy"),
+    "physics#rigid-body-world": (
         "knuckle.build_physics",
         "knuckle.clear_physics",
         "knuckle.fit_world",
@@ -55,7 +55,7 @@ PAGES: dict[str, tuple[str, ...]] = {
             )
         ),
     ),
-    "pose#keep-a-pose": ("knuckle.store_pose", "knuckle.recall_pose", "knuckle.delete_pose"),
+    "pose#store-a-pose": ("knuckle.store_pose", "knuckle.recall_pose", "knuckle.delete_pose"),
     "pose": (
         "knuckle.key_servo",
         "knuckle.zero_servos",
@@ -64,8 +64,8 @@ PAGES: dict[str, tuple[str, ...]] = {
         "PoseBone.knuckle_servo_",
         "Armature.knuckle_pose_row",
     ),
-    "stops#all-joints-side-by-side": ("knuckle.joint_table", "knuckle.tick_joints", "knuckle.copy_joint"),
-    "stops#see-them": ("knuckle.overlay_picture", "KnuckleOverlay"),
+    "stops#table-of-joints": ("knuckle.joint_table", "knuckle.tick_joints", "knuckle.copy_joint"),
+    "stops#overlays": ("knuckle.overlay_picture", "KnuckleOverlay"),
     "stops#set-a-stop": ("knuckle.set_stops", "knuckle.switch_stops", "knuckle.sweep"),
     "stops": ("KnuckleDof", "KnuckleJoint.", "Armature.knuckle_row", "knuckle.select_part"),
     "twins": (
@@ -80,8 +80,8 @@ PAGES: dict[str, tuple[str, ...]] = {
         "KnuckleModel.symmetric",
     ),
     "film": ("knuckle.preview_film", "knuckle.render_film", "KnuckleFilm"),
-    "in_blender#what-was-deleted-and-what-comes-back": ("knuckle.rebuild",),
-    "authoring#change-what-is-there": (
+    "in_blender#deleted-parts": ("knuckle.rebuild",),
+    "authoring#edit-a-mechanism": (
         "knuckle.set_joint_type",
         "knuckle.move_joint",
         "knuckle.swap_joint",
@@ -97,17 +97,15 @@ PAGES: dict[str, tuple[str, ...]] = {
         "knuckle.new_model",
         "knuckle.make_body",
         "knuckle.add_joint",
-        "knuckle.check_model",
-        "knuckle.fix_finding",
-        "KnuckleFinding",
     ),
-    "import#what-the-report-says": ("KnuckleSeverities", "KnuckleReportLine"),
-    "import#where-meshes-are-looked-for": (
+    "authoring#check-a-mechanism": ("knuckle.check_model", "knuckle.fix_finding", "KnuckleFinding"),
+    "import#the-report": ("KnuckleSeverities", "KnuckleReportLine"),
+    "import#mesh-folders": (
         "knuckle.mesh_folder_",
         "KnuckleMeshFolder",
         "KnucklePreferences.mesh_folders",
     ),
-    "install#when-something-is-amiss": ("knuckle.self_check", "knuckle.copy_check"),
+    "install#troubleshooting": ("knuckle.self_check", "knuckle.copy_check"),
     "import": ("KnucklePreferences",),
     "in_blender": ("KnuckleModel", "KnuckleObject"),
 }

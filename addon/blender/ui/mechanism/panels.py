@@ -170,7 +170,7 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
 
     bl_label = "Report"
     bl_order = PANEL_ORDER["report"]
-    help_page = "import#what-the-report-says"
+    help_page = "import#the-report"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:

@@ -44,7 +44,7 @@ class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     """Panel: stored poses."""
 
     bl_label = "Poses"
-    help_page = "pose#keep-a-pose"
+    help_page = "pose#store-a-pose"
     bl_parent_id = "VIEW3D_PT_knuckle_servos"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -475,7 +475,7 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
     """Panel: keys of Live Input."""
 
     bl_label = "Live Input Keys"
-    help_page = "walk#steer-it-with-keys"
+    help_page = "walk#live-input"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -125,7 +125,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
     """Panel: accuracy of the last baked simulation."""
 
     bl_label = "Simulation Accuracy"
-    help_page = "physics#ask-how-true-a-run-was"
+    help_page = "physics#check-the-accuracy"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -181,7 +181,7 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
     """Panel: physics settings of the mechanism and of the scene."""
 
     bl_label = "Settings"
-    help_page = "physics#the-world"
+    help_page = "physics#rigid-body-world"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
