@@ -55,6 +55,8 @@ def still():
 
 @step()
 def rendering():
+    scene = bpy.context.scene
+    scene.frame_end = scene.frame_start + 600  # longer than the pause on a fast machine
     with view3d():
         bpy.ops.knuckle.render_film("INVOKE_DEFAULT", samples=1, **words())
     pause(0.3)
@@ -66,6 +68,7 @@ def rendering():
     yield 1
     shot("05_stopped")
     expect(not (HERE / "walk.mp4").exists(), "Esc leaves no video")
+    scene.frame_end = scene.frame_start + 30
 
 
 @step()
@@ -77,7 +80,7 @@ def to_the_end():
         if (HERE / "walk.mp4").is_file():
             break
     expect((HERE / "walk.mp4").is_file(), "the video is there")
-    yield 1
+    yield 2
     shot("06_rendered")
 
 
