@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.core_suite import CORE
+from tests.slow_suite import SLOW
 from tests.support.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,8 +43,11 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest looks which tests have the marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(ROOT).as_posix() in CORE:
+        path = item.path.relative_to(ROOT).as_posix()
+        if path in CORE:
             item.add_marker("core")
+        if path.removeprefix("tests/") in SLOW:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -185,11 +185,23 @@ def test_results_of_pytest_are_counted(tmp_path: Path) -> None:
     assert suites.count_results(tmp_path / "r.xml") == {"passed": 2, "failed": 2, "skipped": 1}
 
 
-def test_the_core_is_of_files_that_there_are(pytestconfig: pytest.Config) -> None:
+def test_the_core_and_the_slow_files_exist(pytestconfig: pytest.Config) -> None:
     from tests.core_suite import CORE
+    from tests.slow_suite import SLOW
 
-    assert [path for path in sorted(CORE) if not (ROOT / path).is_file()] == []
-    assert any(line.startswith("core:") for line in pytestconfig.getini("markers"))
+    assert [path for path in sorted({*CORE, *(f"tests/{each}" for each in SLOW)}) if not (ROOT / path).is_file()] == []
+    for marker in ("core:", "slow:"):
+        assert any(line.startswith(marker) for line in pytestconfig.getini("markers"))
+
+
+def test_slow_files_are_those_of_slow_tests(tmp_path: Path) -> None:
+    from tests.slow_suite import slow_files
+
+    case = '<testcase classname="tests.{}" name="x" time="{}"/>'
+    every = [("core.test_a", 0.01), ("core.test_a", 0.3), ("blender.test_b", 0.1), ("blender.test_b", 0.5)]
+    results = tmp_path / "results.xml"
+    results.write_text("<suite>" + "".join(case.format(*each) for each in every) + "</suite>")
+    assert slow_files(str(results)) == ["blender/test_b.py"]
 
 
 def test_tests_are_told_of_the_other_blenders_that_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
