@@ -17,7 +17,7 @@ import bpy
 import addon
 from addon.blender.compat import stored_property_group
 from addon.blender.data.properties.model import CLASSES
-from addon.blender.editing.property_renames import RENAMED_PROPERTIES, rename_stored_properties, renamed_path
+from addon.blender.editing.migration import RENAMED_PROPERTIES, rename_stored_properties, renamed_path
 
 BLENDS = Path(__file__).resolve().parents[2] / "data/blends"
 OLD_NAMES = {old for names in RENAMED_PROPERTIES.values() for old in names}

@@ -100,7 +100,7 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 #: frames, lights and collision shapes are objects. 3: materials store the color that they were created with. 4: joints
 #: store the channels of their bones and the pose for which these were made, bones store their names as built. 5: limits
 #: of bones clamp angles with the legacy behavior, mechanisms store their mirror plane, bodies their flags, shapes the
-#: balls that they consist of; properties have standard names (``editing.property_renames``).
+#: balls that they consist of; properties have standard names (``editing.migration``).
 DATA_VERSION = 5
 
 
