@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ...core.model import Array, Motion, Trajectory
 from ...core.motion.checks import ServoCheck, check_motion, sort_by_severity
 from ...core.motion.keyframes import BEZIER_KEY
-from ...core.report import FormatError, Message, Report, abbreviate_names
+from ...core.report import FormatError, Message, Report, abbreviate_names, join_messages
 from ...core.stops import StopPair, clamp_values_to_stops
 from ...core.stops import joint_stops as stops_of_dofs
 from ...core.stops import stop_excess as beyond_stops
@@ -100,12 +100,14 @@ def apply_stop_policy(
         if not out.any():
             continue
         count, first = int(out.sum()), float(track.times[np.argmax(out)])
-        beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
+        counted = repr(channel.name), count, len(out), f"{first:g}"
+        beyond.append(Message("{}: {} of {} keyframes, first at {} s", *counted))
         if stops == "CLAMP":
             track.values = clamp_values_to_stops(track.values, limits)
     if not beyond:
         return
-    listed = "; ".join(beyond[:5]) + (Message("; and {} servos more", len(beyond) - 5) if len(beyond) > 5 else "")
+    more = [Message("and {} servos more", len(beyond) - 5)] if len(beyond) > 5 else []
+    listed = join_messages("; ", (*beyond[:5], *more))
     if stops == "REFUSE":
         raise FormatError(
             Message("Values outside the stops: {}", listed),

@@ -350,11 +350,11 @@ def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path)
     assert track(exported(tmp_path / "a.xmdi"), "Elbow").values.tolist() == [0.0, 1.5, -0.5, -2.0]
     clamped = track(exported(tmp_path / "b.xmdi", stops="CLAMP"), "Elbow").values
     assert clamped == pytest.approx([0.0, 1.0, -0.5, -1.0])
-    with pytest.raises(RuntimeError, match=r"Values outside the stops: 'Elbow' 2 of 4 keys, first at 0.32 s"):
+    with pytest.raises(RuntimeError, match=r"Values outside the stops: 'Elbow': 2 of 4 keyframes, first at 0.32 s"):
         exported(tmp_path / "c.xmdi", stops="REFUSE")
     assert not (tmp_path / "c.xmdi").exists()
     _motion, report = read_motion(rig.data.knuckle.collection, scene(), SampleOptions(stops="CLAMP"))
-    assert any("'Elbow' 2 of 4 keys" in entry.message for entry in report.entries)
+    assert any("'Elbow': 2 of 4 keyframes" in entry.message for entry in report.entries)
 
 
 def test_which_servos(rig: Any, tmp_path: Path) -> None:

@@ -127,6 +127,26 @@ def test_every_report_code_of_the_scene_has_one_template() -> None:
     assert not several, "\n".join(f"{code}: {sorted(found)}" for code, found in several.items())
 
 
+def test_no_message_is_joined_to_other_text() -> None:
+    """``+`` and f-strings give plain text, which is not translated: ``join_messages`` and parameters keep the parts."""
+
+    def is_message(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"Message", "join_messages"}
+
+    found = [
+        f"{path.relative_to(ADDON)}:{node.lineno}"
+        for path in sorted(ADDON.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.BinOp) and any(map(is_message, ast.walk(node))) and isinstance(node.op, ast.Add))
+        or (isinstance(node, ast.FormattedValue) and is_message(node.value))
+    ]
+    assert [place for place in found if not place.startswith(TRANSLATED_FIRST)] == []
+
+
+#: Texts of panels are joined after they were translated.
+TRANSLATED_FIRST = ("blender/ui/mechanism/panels.py",)
+
+
 def test_all_reports_go_through_one_place(blank: Any) -> None:
     """``say``, ``tell`` and ``refuse`` translate; ``operator.report`` does not."""
     found = [

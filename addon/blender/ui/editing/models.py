@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ....core.report import Message
+from ....core.report import Message, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
@@ -162,7 +162,9 @@ class KNUCKLE_OT_merge_models(ModelOperator):
             model_summary(rig),
         )
         report_result(
-            self, told + (Message("; {} numbered", count_with_noun(renamed, "name")) if renamed else ""), report
+            self,
+            join_messages("", (told, Message("; {} numbered", count_with_noun(renamed, "name")) if renamed else "")),
+            report,
         )
         return {"FINISHED"}
 

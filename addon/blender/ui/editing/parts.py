@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ....core.report import Message, abbreviate_names
+from ....core.report import Message, abbreviate_names, join_messages
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
@@ -142,7 +142,9 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         if mate is not None:
             told = Message("{} moved, and so did its twin {}", repr(empty.name), repr(mate.name))
         report_result(
-            self, told + (Message("; rotated by {}°", f"{angle:.3g}") if angle > _TURN_TOLERANCE else ""), report
+            self,
+            join_messages("", (told, Message("; rotated by {}°", f"{angle:.3g}") if angle > _TURN_TOLERANCE else "")),
+            report,
         )
         return {"FINISHED"}
 
