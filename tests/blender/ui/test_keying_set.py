@@ -60,6 +60,24 @@ def test_insert_keyframe_keys_one_channel_per_servo(
     assert keyed(rig) == channels
 
 
+@pytest.mark.parametrize("role", ["BODY", "JOINT"])
+def test_a_selected_part_stands_for_its_bone(startup: Any, role: str) -> None:
+    import bpy
+
+    rig = in_pose_mode("desk_lamp/desk_lamp.skel")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    joint = next(
+        obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT" and obj.knuckle.source_name == "shoulder"
+    )
+    part = joint if role == "JOINT" else joint.knuckle.joint.child
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj == part)
+    bpy.context.view_layer.objects.active = part
+    insert_keyframe()
+    assert keyed(rig) == {('pose.bones["shoulder"].rotation_euler', 2)}
+    assert part.animation_data is None or part.animation_data.action is None, "nothing is keyed on the part itself"
+
+
 def test_no_locked_channel_is_keyed_on_any_bone(startup: Any) -> None:
     rig = in_pose_mode("hexapod/hexapod.jm")
     insert_keyframe()

@@ -133,12 +133,12 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 def is_truncated(context: bpy.types.Context, row: Any) -> bool:
     """Return whether a list truncates a message."""
-    return len(wrap_text(context, translated(stored_message(row)), room=74)) > _MAX_LINES
+    return len(wrap_text(context, translated(stored_message(row)), room=84)) > _MAX_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """Draw a row of a list: a message with its severity, truncated after ``_MAX_LINES`` lines."""
-    lines = wrap_text(context, translated(stored_message(row)) + place, room=74)
+    lines = wrap_text(context, translated(stored_message(row)) + place, room=84)
     column = layout.column(align=True)
     column.scale_y = 0.8
     if len(lines) > _MAX_LINES:

@@ -16,7 +16,7 @@ from ...data.channels import bone_path, servo_channels
 from ...data.queries import parts, root_bones
 from ...locale import translated
 from ..base.operators import ModelOperator, Result, count_with_noun, report_message
-from ..base.selection import target_bones
+from ..base.selection import selected_bones, target_bones
 
 
 def only_selected() -> Any:
@@ -106,12 +106,13 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
     """Keying set *Servos*, used by Blender's *Insert Keyframe* (I).
 
     Keys the servos of selected bones, location and rotation of selected root bones, and location, rotation and scale
-    of other selected bones and objects, but never a locked channel of a mechanism.
+    of other selected bones and objects, but never a locked channel of a mechanism. In Object Mode, selected bodies and
+    joints stand for the bones that pose them.
     """
 
     bl_idname = "KNUCKLE_KSI_servos"
     bl_label = "Servos"
-    bl_description = "Insert a keyframe on each servo of the selected bones, and on the transform of other objects"
+    bl_description = "Insert a keyframe on each servo of the selected bones, bodies and joints, else on transforms"
 
     def poll(self, context: bpy.types.Context) -> bool:
         """Return whether bones are selected in pose mode, else objects."""
@@ -120,13 +121,16 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
     def iterator(self, context: bpy.types.Context, keying_set: Any) -> None:
         """Add the channels of all selected bones, else of all selected objects."""
         if context.mode != "POSE":
+            posed = [obj for obj in context.selected_objects if record_of(obj).role in {"BODY", "JOINT"}]
             for obj in context.selected_objects:
-                self.generate(context, keying_set, obj)
+                if obj not in posed:
+                    self.generate(context, keying_set, obj)
+            for rig in dict.fromkeys(record_of(obj).model for obj in posed):
+                _add_channels(keying_set, rig, selected_bones(context, rig))
             return
         for rig in context.objects_in_mode:
             if record_of(rig).role == "MODEL":
-                for bone, path, index in _channels(rig):
-                    keying_set.paths.add(rig, path, index=index, group_method="NAMED", group_name=bone)
+                _add_channels(keying_set, rig, selected_bones(context, rig))
             else:
                 for pose in filter(is_bone_selected, rig.pose.bones):
                     self.generate(context, keying_set, pose)
@@ -140,9 +144,13 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
             keying_set.paths.add(data.id_data, data.path_from_id(prop), **grouping)
 
 
-def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
-    """Yield bone, data path and index of each channel of the selected bones; index -1 for a whole property."""
-    chosen = {bone.name for bone in rig.pose.bones if is_bone_selected(bone)}
+def _add_channels(keying_set: Any, rig: bpy.types.Object, bones: set[str]) -> None:
+    for bone, path, index in _channels(rig, bones):
+        keying_set.paths.add(rig, path, index=index, group_method="NAMED", group_name=bone)
+
+
+def _channels(rig: bpy.types.Object, chosen: set[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield bone, data path and index of each channel of bones; index -1 for a whole property."""
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.is_dependent}
     servos = (
         channel
