@@ -287,7 +287,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
             report_message(self, {"WARNING"}, "Live Input ended by Undo")
         if written is None:
             if self._session.end_reason is EndReason.NONE and not self._session.records:
-                report_message(self, {"INFO"}, "Live Input ended: nothing was recorded. Switch on Record first")
+                report_message(self, {"INFO"}, "Live Input ended, without a recording")
             return {"CANCELLED"}
         report_message(self, {"INFO"}, ". ".join(_recording_messages(written)))
         return {"FINISHED"}
