@@ -503,9 +503,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         """Report the Action and the accuracy of the simulation."""
         action, recording = result
         lines = accuracy_lines(recording.plant.rig)
-        bad = [line for line in lines if line.good is False]
-        found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
-        where = translated("Simulation Accuracy has all of them") if bad else ""
+        found = Message("{}: see Simulation Accuracy", accuracy_verdict(lines)) if lines else ""
         finer = (
             Message("Servos were controlled {} times per frame. Played live, they track less closely", self._finer)
             if self._finer > 1
@@ -516,7 +514,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         report_message(
             self,
             {"WARNING"} if spoilt else {"INFO"},
-            ". ".join(translated(each) for each in (said, *found, where, finer, spoilt) if each),
+            ". ".join(translated(each) for each in (said, found, finer, spoilt) if each),
         )
 
 
