@@ -1,5 +1,4 @@
-"""What is drawn over a model, collected and drawn again, and what a change of
-the scene costs while it is on, and while it is off."""
+"""Cost of the overlay: collecting and drawing it, and a change of the scene while it is on and off."""
 
 from __future__ import annotations
 

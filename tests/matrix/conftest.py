@@ -1,4 +1,4 @@
-"""Which cells of the matrix run: ``KNUCKLE_MATRIX=all`` or ``tenth`` (a fixed share), or unset: the fast rows alone."""
+"""Selection of the cells of the matrix by ``KNUCKLE_MATRIX``: ``all``, ``tenth`` (a fixed share), or unset: the fast rows."""
 
 from __future__ import annotations
 

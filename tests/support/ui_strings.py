@@ -172,7 +172,7 @@ def messages(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def _words_in_variables(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """What the variables hold that are parameters of a function's messages."""
+    """Yield the texts of variables that are parameters of a function's messages."""
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
     parameters = [part for call in calls if getattr(call.func, "id", "") == "Message" for part in call.args[1:]]
     names = {part.id for part in parameters if isinstance(part, ast.Name)}

@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
 
 
 def stored(path: Path) -> dict[tuple[str, str], Any]:
-    """What a .blend stores in groups of ours, by type and name of the owner, seen without the add-on."""
+    """Read the groups of ours that a .blend stores, by type and name of the owner, without the add-on."""
     addon.unregister()
     try:
         bpy.ops.wm.open_mainfile(filepath=str(path))

@@ -93,7 +93,7 @@ def test_a_message_reads_like_any_text_and_survives_copies() -> None:
 
 
 def test_messages_in_a_saved_file_are_translated(blank: Any, tmp_path: Path) -> None:
-    """What a report says is stored with its template and parameters."""
+    """Entries of a report are stored with template and parameters."""
     import bpy
 
     from addon.blender.data.conversion import add_to_report, stored_message
