@@ -1,4 +1,4 @@
-"""Selection of the cells of the matrix by ``KNUCKLE_MATRIX``: ``all``, ``tenth`` (a fixed share), or unset: the fast rows."""
+"""Selection of the cells of the matrix by ``KNUCKLE_MATRIX``: ``all``, ``tenth`` (a fixed share), or the fast rows."""
 
 from __future__ import annotations
 
