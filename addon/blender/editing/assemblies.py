@@ -11,10 +11,10 @@ from ...core.report import Message, Report
 from ..data.access import record_of, settings
 from ..data.queries import child_collection, parts
 from ..events.signals import signals_blocked
+from ..reconcile.rig_update import begin_edit, physics_suspended, update_armature
 from ..rig.dials import EMPTY_TYPE
 from ..scene.collections import ASSEMBLY_SEPARATOR, COLLECTION_KINDS, OFF_NAME, parent_assembly_path
 from ..scene.read.mechanism import extract
-from .rig_update import begin_edit, physics_suspended, update_armature
 
 
 def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:

@@ -25,10 +25,10 @@ from ..data.copied_mechanisms import unique_name
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.queries import child_collection, part_ids, parts, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
+from ..reconcile.rig_state import JointEdit, world_to_design
+from ..reconcile.rig_update import begin_edit, update_armature
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
-from .design_poses import JointEdit, world_to_design
-from .rig_update import begin_edit, update_armature
 
 #: Default density of bodies (kg/m³): water.
 DEFAULT_DENSITY = 1000.0

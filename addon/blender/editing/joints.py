@@ -29,11 +29,11 @@ from ..data.conversion import flatten_pose, initial_dof_coordinates, read_dofs, 
 from ..data.properties.joint import KnuckleJoint
 from ..data.queries import parts, record_deletion
 from ..events.signals import signals_blocked
+from ..reconcile.foreign_objects import attached_objects, preserve_world_poses
+from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
+from ..reconcile.rig_state import JointEdit, joint_in_design, rigid_matrix, set_design_pose
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ..rig.joint_frames import constraint_rotation
-from .design_poses import JointEdit, joint_in_design, rigid_matrix, set_design_pose
-from .foreign_objects import attached_objects, preserve_world_poses
-from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
-from .rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9

@@ -30,6 +30,7 @@ from ..data.properties.model import CLASSES, DATA_VERSION
 from ..data.queries import child_collection, is_foreign, is_from_newer_release, parts, rigs_of
 from ..events.signals import Handlers, connect, disconnect, signals_blocked
 from ..physics.simulation.setup import store_friction
+from ..reconcile.rig_update import existing_bones, record_joints
 from ..rig.bone_limits import update_all_bone_limits
 from ..scene.armature import BoneParenting
 from ..scene.attachments import create_frames
@@ -38,7 +39,6 @@ from ..scene.materials import store_built_color
 from ..scene.placement import make_plan, report_rigid_joints
 from ..scene.read.applied_transforms import store_rest_rotations
 from ..scene.read.mechanism import extract
-from .rig_update import existing_bones, record_joints
 from .symmetry.twins import document_plane
 
 

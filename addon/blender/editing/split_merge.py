@@ -26,11 +26,7 @@ from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_ou
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
-from ..scene.armature import remove_bones
-from ..scene.collections import ALL_COLLECTION_KINDS
-from ..scene.read.mechanism import document_ids, extract
-from .design_poses import JointEdit, RigState
-from .foreign_objects import (
+from ..reconcile.foreign_objects import (
     BoneSlot,
     attach_to_slots,
     attached_objects,
@@ -41,10 +37,14 @@ from .foreign_objects import (
     preserve_world_poses,
     remove_lost_drivers,
 )
+from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
+from ..reconcile.rig_state import JointEdit, RigState
+from ..reconcile.rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
+from ..scene.armature import remove_bones
+from ..scene.collections import ALL_COLLECTION_KINDS
+from ..scene.read.mechanism import document_ids, extract
 from .joints import joint_frame_matrix, set_joint_frame, side_offset
-from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
 from .repair.missing_parts import ROLE_COLLECTIONS
-from .rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
 from .symmetry.links import twin_of, twins_by_part, unlink_twin
 from .symmetry.twins import unlink_misplaced_twins
 

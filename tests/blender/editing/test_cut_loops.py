@@ -17,9 +17,9 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.editing.joints import delete_parts, move_joint, set_joint_type
-from addon.blender.editing.rig_update import update_armature
 from addon.blender.editing.split_merge import split_model
 from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from tests.support import holding

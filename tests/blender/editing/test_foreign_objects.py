@@ -13,8 +13,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import child_collection, parts
-from addon.blender.editing.rig_update import update_armature
 from addon.blender.physics.world.membership import simulating_scene
+from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.scene.read.mechanism import extract
 from tests.support.scenes import body, joint_of, made, pick
 
@@ -272,7 +272,7 @@ def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: py
     def fail(*_args: Any) -> None:
         raise RuntimeError("no bones today")
 
-    monkeypatch.setattr("addon.blender.editing.rig_update.write_edit_bones", fail)
+    monkeypatch.setattr("addon.blender.reconcile.rig_update.write_edit_bones", fail)
     with pytest.raises(RuntimeError, match="no bones today"):
         update_armature(rig)
     assert simulating_scene(rig) == bpy.context.scene

@@ -12,8 +12,8 @@ from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import joint_bones, parts, rig_in
 from addon.blender.editing.joints import set_joint_type
-from addon.blender.editing.rig_update import update_armature
 from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.reconcile.rig_update import update_armature
 from tests.support.loops import crank_rocker
 
 

@@ -13,8 +13,8 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.rig_update import moved_joints, update_armature
 from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.reconcile.rig_update import moved_joints, update_armature
 from addon.blender.scene.read.mechanism import extract
 from tests.support.references import CORPUS
 

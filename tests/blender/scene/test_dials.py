@@ -9,8 +9,8 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import chain_bones, parts, rig_in
-from addon.blender.editing.rig_update import update_armature
 from addon.blender.reconcile.build import build
+from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig import dials
 from addon.core.editing.sides import side_signs
 from addon.core.model import Plane

@@ -23,6 +23,7 @@ from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts
 from ...events.signals import signals_blocked
 from ...reconcile.build import PLANE_SIZE, PROXY_SIZE
+from ...reconcile.rig_update import assign_ids, update_armature
 from ...scene.armature import BoneParenting
 from ...scene.attachments import create_frames
 from ...scene.collections import ModelCollections
@@ -33,7 +34,6 @@ from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_parts
-from ..rig_update import assign_ids, update_armature
 from ..rollback import rollback_on_error
 from ..symmetry.links import parts_by_id, unlink_twin
 from ..symmetry.live_mirror import without_live_mirror

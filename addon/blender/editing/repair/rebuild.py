@@ -28,6 +28,7 @@ from ...events.signals import signals_blocked
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import PLANE_SIZE, PROXY_SIZE, store_mechanism_facts
+from ...reconcile.rig_update import update_armature
 from ...scene.armature import BoneParenting
 from ...scene.attachments import create_frames
 from ...scene.bodies import create_bodies, create_collision_children
@@ -38,7 +39,6 @@ from ...scene.meshes import MeshCache
 from ...scene.placement import BuildPlan, make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract
-from ..rig_update import update_armature
 from ..symmetry.images import refresh_restraints
 from ..symmetry.links import parts_by_id
 from .missing_parts import (

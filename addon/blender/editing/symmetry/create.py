@@ -20,9 +20,10 @@ from ...data.channels import servo_channels
 from ...data.copied_mechanisms import copy_part
 from ...data.queries import file_name, joint_bones, part_ids, parts
 from ...events.signals import signals_blocked
+from ...reconcile.rig_state import JointEdit, rigid_design_pose
+from ...reconcile.rig_update import assign_ids, physics_suspended, update_armature
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import read_joint_values
-from ..design_poses import JointEdit, rigid_design_pose
 from ..joints import (
     change_joint_type,
     joint_frame_matrix,
@@ -32,7 +33,6 @@ from ..joints import (
     set_joint_type,
     swap_ends,
 )
-from ..rig_update import assign_ids, physics_suspended, update_armature
 from .appearance import MeshMirror
 from .images import (
     MirrorContext,

@@ -46,10 +46,10 @@ from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.documents import read_document
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import file_name
+from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...rig.joint_frames import read_body, read_joint
 from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
-from ..design_poses import rigid_design_pose, rigid_matrix, set_design_pose
 from ..joints import set_dofs, set_joint_frame, set_side_offset
 from .appearance import MeshMirror
 

@@ -14,9 +14,9 @@ from ...data.access import record_of
 from ...data.channels import servo_channels
 from ...editing.joints import delete_parts, joint_frame_matrix, joint_placement
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
-from ...editing.rig_update import update_armature
 from ...editing.symmetry.create import move_joint_pair, set_joint_types, swap_ends_of_pair
 from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirror
+from ...reconcile.rig_update import update_armature
 from ...rig.pose_channels import reset_unused_channels
 from ..base.operators import ModelOperator, Result, TwinsOption, active_model, count_with_noun, report_result
 from ..base.panels import PANEL_ORDER, ModelPanel, property_layout

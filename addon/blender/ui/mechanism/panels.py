@@ -14,9 +14,9 @@ from ...data.access import record_of, settings
 from ...data.conversion import stored_message
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
-from ...editing.rig_update import is_moved_from_bones
 from ...locale import translated
 from ...physics.simulation.removal import find_leftovers
+from ...reconcile.rig_update import is_moved_from_bones
 from ...scene.collections import ASSEMBLY_SEPARATOR
 from ..base.operators import active_model, count_with_noun, linked_copy_message, newer_release_message, no_model_message
 from ..base.panels import (

@@ -175,7 +175,7 @@ def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> Non
 
 def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
     from addon.blender.data.queries import parts
-    from addon.blender.editing.design_poses import RigState
+    from addon.blender.reconcile.rig_state import RigState
 
     def state() -> list[Any]:
         meshes = [[corner.co[:] for corner in obj.data.vertices] for obj in parts(rig, "BODY")]

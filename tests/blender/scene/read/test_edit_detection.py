@@ -235,7 +235,7 @@ def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_
     """Given an id of its own or not, renamed, and its original renamed as well. What is deleted of it is deleted."""
     import bpy
 
-    from addon.blender.editing.rig_update import assign_ids
+    from addon.blender.reconcile.rig_update import assign_ids
 
     rig = put(skel(BOX, HULL))
     (obj,) = objects_of(rig, "BODY").values()

@@ -24,7 +24,7 @@ from ..events.signals import signals_blocked
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
 from ..scene.armature import is_screw_driver
-from .design_poses import JointEdit, RigState
+from .rig_state import JointEdit, RigState
 
 ChannelPath = tuple[str, int]
 _NO_ZERO_SHIFTS: Mapping[str, Array] = {}

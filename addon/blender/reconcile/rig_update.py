@@ -50,8 +50,8 @@ from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import reset_bone, shift_zeros, transfer_channels
-from .design_poses import JointEdit, RigState, assigned_axes, set_design_pose
 from .foreign_objects import foreign_children, preserve_world_poses
+from .rig_state import JointEdit, RigState, assigned_axes, set_design_pose
 
 
 def restore_applied_transforms(rig: bpy.types.Object) -> None:

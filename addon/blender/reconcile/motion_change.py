@@ -23,7 +23,7 @@ from ..data.queries import parts
 from ..rig.ball_channels import coordinates_from_keys
 from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
-from .design_poses import RigState, current_tree
+from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
