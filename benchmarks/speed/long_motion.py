@@ -14,7 +14,7 @@ from addon.blender.animation import motion_checks
 from addon.blender.animation.actions import active_action
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts
-from addon.blender.editing.symmetry.links import link_twins
+from addon.blender.data.twin_links import link_twins
 from addon.core.model import Motion, Trajectory
 from addon.plot import plot_motion
 from benchmarks.measuring import fresh_model

@@ -23,10 +23,10 @@ from ..data.channels import Channel, servo_channels, servo_names_by_joint
 from ..data.conversion import is_angle, read_stops
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
+from ..data.twin_links import parts_by_id, twin_of
 from ..events.signals import notify_joints, signals_blocked
 from ..rig.pose_channels import read_pose, write_pose
 from .symmetry.images import MirrorContext, write_values_image
-from .symmetry.links import parts_by_id, twin_of
 from .symmetry.twins import require_plane
 
 #: Groups of fields of degrees of freedom that can be copied between joints.

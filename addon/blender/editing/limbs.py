@@ -15,11 +15,11 @@ from ...core.report import Message, Report
 from ..data.access import record_of
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part, unique_name
 from ..data.queries import file_name, part_ids, parts
+from ..data.twin_links import twins_among
 from ..events.signals import signals_blocked
 from ..reconcile.rig_state import JointEdit, current_tree
 from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ..scene.read.mechanism import extract
-from .symmetry.links import twins_among
 from .symmetry.twins import require_plane
 
 

@@ -23,6 +23,7 @@ from ..data.conversion import flatten_pose, mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted, unique_name
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
+from ..data.twin_links import twin_of, twins_by_part, unlink_twin
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
@@ -45,7 +46,6 @@ from ..scene.collections import ALL_COLLECTION_KINDS
 from ..scene.read.mechanism import document_ids, extract
 from .joints import joint_frame_matrix, set_joint_frame, side_offset
 from .repair.missing_parts import ROLE_COLLECTIONS
-from .symmetry.links import twin_of, twins_by_part, unlink_twin
 from .symmetry.twins import unlink_misplaced_twins
 
 #: New data paths and indices of curves by previous ones.

@@ -20,7 +20,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.conversion import mirror_plane_of, set_mirror_plane
 from addon.blender.data.queries import parts, servo_bones
-from addon.blender.editing.symmetry.links import twin_of, twins_by_part
+from addon.blender.data.twin_links import twin_of, twins_by_part
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.kinematics import joint_frame_world

@@ -12,8 +12,8 @@ from mathutils import Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
+from addon.blender.data.twin_links import twin_of
 from addon.blender.editing.symmetry.appearance import all_differences
-from addon.blender.editing.symmetry.links import twin_of
 from addon.core.editing.mirroring import motion_mirror
 from tests.support.authoring_helpers import cylinder
 from tests.support.mirror_helpers import misses

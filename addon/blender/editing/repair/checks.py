@@ -19,6 +19,7 @@ from ....core.validation import Finding, FindingKind, validate
 from ...data.access import record_of, settings
 from ...data.conversion import mirror_plane_of
 from ...data.queries import file_name, parts, parts_outside_collection
+from ...data.twin_links import parts_by_id
 from ...physics.bodies.penetration import ConvexShape, penetration_depths
 from ...physics.simulation.recording import is_body_key_constraint
 from ...reconcile.rig_update import assign_ids, moved_joints
@@ -27,7 +28,6 @@ from ...scene.read.design_poses import DesignPoses
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
-from ..symmetry.links import parts_by_id
 from .missing_parts import find_missing_parts, is_armature_deleted, scene_with_collection, unmoved_message
 from .rig_mismatch import (
     applied_pose_message,

@@ -21,6 +21,7 @@ from ...data.conversion import read_shape, write_shape
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts
+from ...data.twin_links import parts_by_id, unlink_twin
 from ...events.signals import signals_blocked
 from ...reconcile.build import PLANE_SIZE, PROXY_SIZE
 from ...reconcile.rig_update import assign_ids, update_armature
@@ -35,7 +36,6 @@ from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_parts
 from ..rollback import rollback_on_error
-from ..symmetry.links import parts_by_id, unlink_twin
 from ..symmetry.live_mirror import without_live_mirror
 from .rebuild import rebuild
 from .rig_mismatch import joints_without_bodies, reattach_shapes, relink_bodies, restore_bones

@@ -24,6 +24,7 @@ from ...data.datablocks import newest_session_uid
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
 from ...data.properties import model as properties
 from ...data.queries import all_parts, child_collection, file_name, parts
+from ...data.twin_links import parts_by_id
 from ...events.signals import signals_blocked
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
@@ -40,7 +41,6 @@ from ...scene.placement import BuildPlan, make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract
 from ..symmetry.images import refresh_restraints
-from ..symmetry.links import parts_by_id
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,

@@ -19,12 +19,12 @@ from ....core.transforms import inverse
 from ...data.access import armature_of, record_of, settings
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import all_parts, child_collection, joint_bones, mechanism_bones, parts
+from ...data.twin_links import parts_by_id
 from ...reconcile.rig_state import current_plan, set_design_pose
 from ...reconcile.rig_update import bone_fit_matrix, existing_bones, is_moved_from_bones, moved_joints, update_armature
 from ...scene.armature import inverse_rest_matrices
 from ...scene.read.design_poses import DesignPoses, is_pose_as_built
 from ...scene.read.mechanism import extract
-from ..symmetry.links import parts_by_id
 from .missing_parts import ROLE_COLLECTIONS, is_missing_body
 
 #: Tolerance of equal transforms, as a share of their size.

@@ -18,11 +18,11 @@ from ....core.editing.twins import flip_between
 from ....core.model import Array, Plane
 from ....core.report import Message, Report
 from ...data.access import record_of
+from ...data.twin_links import twins_by_part
 from ...reconcile.rig_state import rigid_matrix
 from ...reconcile.rig_update import assign_ids
 from ...scene.materials import have_same_color
 from ...scene.read.mechanism import extract
-from .links import twins_by_part
 
 #: Tolerance of equal surfaces, as a share of their size.
 _SURFACE_TOLERANCE = 5e-3

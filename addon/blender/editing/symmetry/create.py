@@ -19,6 +19,7 @@ from ...data.access import record_of
 from ...data.channels import servo_channels
 from ...data.copied_mechanisms import copy_part
 from ...data.queries import file_name, joint_bones, part_ids, parts
+from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_by_part
 from ...events.signals import signals_blocked
 from ...reconcile.rig_state import JointEdit, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, physics_suspended, update_armature
@@ -42,7 +43,6 @@ from .images import (
     write_joint_image,
     write_values_image,
 )
-from .links import link_twins, parts_by_id, record_mirror_state, twins_by_part
 from .twins import copy_friction, ensure_plane, require_plane, twin_candidates
 
 

@@ -15,12 +15,12 @@ from ...data.access import record_of
 from ...data.conversion import mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
 from ...data.queries import is_foreign, parts
+from ...data.twin_links import parts_by_id, twins_among, twins_by_part, unlink_twins
 from ...events.signals import signals_blocked
 from ...reconcile.rig_update import assign_ids, physics_suspended, update_armature
 from ...scene.read.mechanism import extract
 from .appearance import MeshMirror
 from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
-from .links import parts_by_id, twins_among, twins_by_part, unlink_twins
 
 #: Distance of a twin from the mirror image of the other part up to which it is in place, as a share of the size of the
 #: mechanism.

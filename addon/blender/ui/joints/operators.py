@@ -13,6 +13,7 @@ from ...data.batch_edits import dof_records
 from ...data.conversion import is_angle
 from ...data.properties.joint import KnuckleDof
 from ...data.queries import file_name, parts
+from ...data.twin_links import twin_of
 from ...editing.joint_settings import (
     COPIED_FIELDS,
     JointValues,
@@ -21,7 +22,6 @@ from ...editing.joint_settings import (
     joint_values,
     set_joint_values,
 )
-from ...editing.symmetry.links import twin_of
 from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.selection import active_joint, is_joint, joints_collection

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import bpy
 
-from ...data.access import record_of
-from ...data.queries import parts
+from .access import record_of
+from .queries import parts
 
 
 def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:

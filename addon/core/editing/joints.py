@@ -1,0 +1,299 @@
+"""Edits of joints: other degrees of freedom, parent and child swapped, moved, added, deleted.
+
+A joint of another type keeps its bodies where they are seen. The joint values of the new type reproduce the old motion
+as far as possible (a hinge at 0.5 rad becomes a ball joint rotated by 0.5 rad); the rest goes into the design (a hinge
+that becomes fixed is fixed as it is seen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+
+from ..joint_types import convert_dofs
+from ..kinematics import joint_child_frame_world, joint_frame_world, joint_motion, joint_values_from_transform
+from ..loops.linkage_solver import find_linkages
+from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
+from ..report import Message
+from ..transforms import inverse, rotation_matrix
+from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
+from .twins import mirror_stops
+
+#: Tolerance of entries of equal motions.
+_TOLERANCE = 1e-9
+
+
+# ---------------------------------------------------------------- degrees of freedom
+
+
+def change_type(mechanism: Mechanism, joint_id: str, type_: str, seen: Array) -> Edit:
+    """Change the type of a joint, about its present axis.
+
+    Degrees of freedom that continue keep stops, motor, springs and keyframes. A joint of the type already is left
+    unchanged.
+
+    Args:
+        mechanism: The mechanism.
+        joint_id: Id of the joint.
+        type_: The new type.
+        seen: Its joint values (size,) as seen.
+
+    Raises:
+        ValueError: The type is unknown.
+    """
+    joint = joint_by_id(mechanism)[joint_id]
+    kept = deepcopy(joint.dofs)
+    dofs = convert_dofs(kept, type_)
+    if joint.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in joint.dofs]:
+        return Edit(mechanism, mechanism)
+    return change_dofs(mechanism, joint_id, type_, dofs, seen, kept)
+
+
+def change_dofs(
+    mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[Dof], seen: Array, kept: Sequence[Dof] = ()
+) -> Edit:
+    """Give a joint other degrees of freedom in the same frame, with initial values that keep its bodies in place.
+
+    Args:
+        mechanism: The mechanism.
+        joint_id: Id of the joint.
+        type_: The new type.
+        dofs: The new degrees of freedom.
+        seen: The joint values (size,) of the old ones as seen.
+        kept: A degree of freedom for each old one: those that continue are in ``dofs`` themselves.
+    """
+    joint = joint_by_id(mechanism)[joint_id]
+    start = _concatenate(dof.initial for dof in joint.dofs)
+    now = _convert_values(joint.dofs, kept, dofs, seen)
+    made = [replace(dof) for dof in dofs]
+    if start.any() or any(dof.initial.any() for dof in dofs):
+        _set_initial_values(made, _convert_values(joint.dofs, kept, dofs, start))
+    edit = JointEdit(now, now, _match_dofs(joint.dofs, kept, dofs))
+    return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
+
+
+def adopt_initial_values(mechanism: Mechanism, joint_id: str, values: Mapping[str, Array]) -> Mechanism:
+    """Make the values at which closed loops were assembled the initial values, in the loops of a joint.
+
+    With other degrees of freedom a loop would be assembled elsewhere, starting from the file's initial values.
+
+    Args:
+        mechanism: The mechanism.
+        joint_id: Id of the joint.
+        values: Assembled initial values (size,) by joint id, of those that differ from the file's.
+    """
+    joints, changed = joint_by_id(mechanism), list[Joint]()
+    for linkage in find_linkages(mechanism) if values else ():
+        for own in values.keys() & {*linkage.joints} if joint_id in linkage.joints else ():
+            joint = replace(joints[own], dofs=[replace(dof) for dof in joints[own].dofs])
+            _set_initial_values(joint.dofs, values[own])
+            changed.append(joint)
+    return with_joints(mechanism, changed) if changed else mechanism
+
+
+def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
+    for dof, begins in zip(dofs, _split_by_dof(dofs, values), strict=True):
+        if DOF_SIZE[dof.kind] == 1:
+            dof.position = float(begins[0])
+        else:
+            dof.start = tuple(begins.tolist()) if begins.any() else ()
+
+
+def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+    """Return new index and factor of each old joint value that continues: of degrees of freedom about the same axis."""
+    first, second = _first_indices(old), _first_indices(new)
+    out: dict[int, tuple[int, float]] = {}
+    for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
+        at = next((place for place, each in enumerate(new) if each is dof), None)
+        if at is None or (DOF_SIZE[was.kind] == 1 and not np.allclose(was.axis, dof.axis, atol=1e-6)):
+            continue
+        out |= {first[number] + k: (second[at] + k, 1.0) for k in range(DOF_SIZE[was.kind])}
+    return out
+
+
+def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
+    """Return the new joint values nearest to old ones.
+
+    Degrees of freedom that continue keep their values, as their keyframes do.
+    """
+    numbers = dict(zip(map(id, kept), _split_by_dof(old, value), strict=False))
+    same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
+    motion = _motion(old, value)
+    if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
+        return same
+    near = joint_values_from_transform(_joint_with(new), motion[None])[0]
+    return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
+
+
+def _first_indices(dofs: Sequence[Dof]) -> list[int]:
+    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
+
+
+def _concatenate(coordinates: Iterable[Array]) -> Array:
+    return np.concatenate([np.zeros(0), *coordinates])
+
+
+def _split_by_dof(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
+    """Split joint values into those of each degree of freedom."""
+    return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
+
+
+def _joint_with(dofs: Sequence[Dof]) -> Joint:
+    return Joint("", "", "", None, None, dofs=list(dofs))
+
+
+def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
+    return joint_motion(_joint_with(dofs), coordinates[None])[0]
+
+
+# ---------------------------------------------------------------- ends
+
+
+def require_swappable(joint: Joint) -> None:
+    """Raise ValueError if parent and child of a joint cannot be swapped."""
+    if joint.parent is None or joint.child is None:
+        raise ValueError(Message("{}: not between two bodies", repr(joint.name)))
+    if any(dof.kind == "free" and dof.initial.any() for dof in joint.dofs):
+        raise ValueError(
+            Message(
+                "{}: a free joint with an initial value other than 0. Move its bodies together first", repr(joint.name)
+            )
+        )
+
+
+def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
+    """Swap parent and child of a joint.
+
+    Its motion is inverted, with the degrees of freedom in reverse order, so that the mechanism moves as before: joint
+    values change sign, and with them stops, initial and rest values.
+
+    Args:
+        mechanism: The mechanism.
+        joint_id: Id of the joint.
+        pose: Its channel values (size,); None where it has no bone.
+
+    Raises:
+        ValueError: The joint lacks a body, or is free and its initial values are not zero.
+    """
+    joint = joint_by_id(mechanism)[joint_id]
+    require_swappable(joint)
+    swapped = replace(
+        joint,
+        parent=joint.child,
+        child=joint.parent,
+        frame_parent=joint.frame_child,
+        frame_child=joint.frame_parent,
+        dofs=[_reversed_dof(dof) for dof in reversed(joint.dofs)],
+    )
+    return Edit(mechanism, with_joints(mechanism, [swapped]), {joint_id: _reversal(joint.dofs, pose)})
+
+
+def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
+    sizes = [DOF_SIZE[dof.kind] for dof in dofs]
+    firsts, ends = _first_indices(dofs), np.cumsum([0, *sizes[::-1]]).tolist()
+    numbers: dict[int, tuple[int, float]] = {}
+    values = [np.zeros(0)]
+    for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):
+        first = firsts[len(dofs) - 1 - place]
+        numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
+        if pose is not None:
+            values.append(_reversed_values(pose[first : first + size], dof.kind))
+    return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
+
+
+def _reversed_values(values: Array, kind: str) -> Array:
+    """Return the values of one degree of freedom of the inverse motion."""
+    out = -values + 0.0
+    if kind == "free":
+        out[3:] = -rotation_matrix(values[:3]).T @ values[3:] + 0.0
+    return out
+
+
+def _reversed_dof(dof: Dof) -> Dof:
+    """Return a degree of freedom with the opposite sign of its values."""
+    out = replace(dof, position=-dof.position + 0.0, velocity=-dof.velocity + 0.0, rest=-dof.rest + 0.0)
+    out.lower, out.upper = mirror_stops(dof.lower, dof.upper, -1.0)
+    if DOF_SIZE[dof.kind] > 1:
+        out.start, out.start_rates = (
+            tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
+        )
+        out.parts = [_reversed_dof(part) for part in dof.parts]
+    return out
+
+
+# ---------------------------------------------------------------- place
+
+
+def move_joint(mechanism: Mechanism, joint_id: str, frame: Array, seen: Array) -> Edit:
+    """Move a joint; its bodies stay where they are, also if they are posed.
+
+    Args:
+        mechanism: The mechanism.
+        joint_id: Id of the joint.
+        frame: Its new frame (4, 4) on its parent's side, in the mechanism's design.
+        seen: Its joint values (size,) as seen.
+    """
+    joint, bodies = joint_by_id(mechanism)[joint_id], body_by_id(mechanism)
+    parent, child = (np.eye(4) if end is None else bodies[end].pose for end in (joint.parent, joint.child))
+    opening = inverse(joint_frame_world(joint, bodies)) @ joint_child_frame_world(joint, bodies)
+    moved = replace(
+        joint, frame_parent=inverse(parent) @ frame, frame_child=inverse(child) @ frame @ _without_rounding(opening)
+    )
+    return Edit(mechanism, with_joints(mechanism, [moved]), {joint_id: JointEdit(seen)})
+
+
+def _without_rounding(opening: Array) -> Array:
+    return np.eye(4) if np.abs(opening - np.eye(4)).max() < _TOLERANCE else opening
+
+
+# ---------------------------------------------------------------- parts
+
+
+def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
+    """Add a joint between two bodies, or a body and the world, which stand at its joint values 0.
+
+    Raises:
+        ValueError: Both ends are the same body, or one is none of the mechanism.
+    """
+    known = {body.id for body in mechanism.bodies}
+    for end in (joint.parent, joint.child):
+        if end is not None and end not in known:
+            raise ValueError(Message("{}: not a body of {}", repr(end), repr(mechanism.name)))
+    if joint.parent == joint.child:
+        raise ValueError("Joint: both ends are the same body. Select another body")
+    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs))
+    return Edit(mechanism, with_joints(mechanism, [joint]), {joint.id: JointEdit(start)})
+
+
+def delete_parts(mechanism: Mechanism, ids: Collection[str]) -> Edit:
+    """Delete bodies and joints, with the joints, frames, lights and restraints of deleted bodies.
+
+    Raises:
+        ValueError: None of the ids is that of a body or joint.
+    """
+    bodies = {body.id for body in mechanism.bodies if body.id in ids}
+    joints = {
+        joint.id
+        for joint in mechanism.joints
+        if joint.id in ids or (joint.parent or "") in bodies or (joint.child or "") in bodies
+    }
+    if not (bodies or joints):
+        raise ValueError("Select bodies or joints of the mechanism to delete them")
+    left = [body for body in mechanism.bodies if body.id not in bodies]
+    kept = [joint for joint in mechanism.joints if joint.id not in joints]
+    gone = {body.id for body in mechanism.bodies} - {body.id for body in left}
+    lost = {joint.id for joint in mechanism.joints} - {joint.id for joint in kept}
+    after = replace(
+        mechanism,
+        bodies=[replace(body, twin=None) if body.twin in gone else body for body in left],
+        joints=[replace(joint, twin=None) if joint.twin in lost else joint for joint in kept],
+        frames=[frame for frame in mechanism.frames if frame.body not in gone],
+        lights=[light for light in mechanism.lights if light.body not in gone],
+        restraints=[
+            item for item in mechanism.restraints if item.joint not in lost and not gone & {*(item.bodies or ())}
+        ],
+    )
+    return Edit(mechanism, after)
