@@ -236,8 +236,9 @@ def chosen_joints(rig: Any) -> list[Any]:
 
 def edits_of(rig: Any) -> Iterator[Edit]:
     """The structural edits that a mechanism allows."""
-    from addon.blender.editing import authoring, joints, limbs, rig_update, split_merge
+    from addon.blender.editing import authoring, joints, limbs, split_merge
     from addon.blender.editing.symmetry import create
+    from addon.blender.reconcile import rig_update
 
     for number, empty in enumerate(chosen_joints(rig)):
         for type_ in JOINT_TYPES:

@@ -13,22 +13,25 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
+from ...core.editing import joints as edits
+from ...core.editing.edits import body_by_id
 from ...core.joint_types import make_dofs
 from ...core.mass_properties import shape_centroid, shape_volume, unit_inertia
-from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
+from ...core.model import Array, Joint, Mechanism, Plane, Shape, World
 from ...core.primitive_fit import fit_primitive, mesh_mass_properties
 from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.conversion import flatten_pose, write_dofs, write_shape
+from ..data.conversion import flatten_pose, write_shape
 from ..data.copied_mechanisms import unique_name
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
-from ..data.queries import child_collection, part_ids, parts, require_rig, rig_of
+from ..data.queries import child_collection, part_ids, require_rig, rig_of
+from ..data.twin_links import parts_by_id
 from ..reconcile.build import BuildOptions, build
-from ..reconcile.rig_state import JointEdit, world_to_design
+from ..reconcile.rig_state import world_to_design
 from ..reconcile.rig_update import begin_edit, update_armature
-from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
-from ..rig.joint_frames import constraint_rotation
+from ..reconcile.update import update
+from ..scene.read.mechanism import extract_design
 
 #: Default density of bodies (kg/m³): water.
 DEFAULT_DENSITY = 1000.0
@@ -274,39 +277,16 @@ def add_joint(
     for end in (parent, child):
         if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
             raise ValueError(Message("{}: not a body of {}", repr(end.name), repr(_model_name(rig))))
-    if parent == child:
-        raise ValueError("Joint: both ends are the same body. Select another body")
-    present = begin_edit(rig)
     name = name or (Message("{} to {}", parent.name, child.name) if parent is not None else f"{child.name} to World")
-    dofs = make_dofs(type_)
-    empty = _make_empty(rig, name, world_to_design(rig, parent, place), type_, dofs)
-    empty.empty_display_size = EMPTY_SIZE_SHARE * joint_radius((parent, child), _model_extent(rig))
-    joint = record_of(empty).joint
-    joint.parent, joint.child, joint.at_world = parent, child, parent is None
-    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in dofs))
-    return empty, update_armature(rig, present, {record_of(empty).source_id: JointEdit(start)})
-
-
-def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
-    empty = bpy.data.objects.new(name, None)
-    empty.empty_display_type = EMPTY_TYPE
-    empty.rotation_mode = "QUATERNION"
-    empty.parent = rig
-    child_collection(rig, "Joints").objects.link(empty)
-    record = record_of(empty)
-    record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = name, unique_name(name, part_ids(rig))
-    record.joint.type, record.joint.active = type_, True
-    write_dofs(record.joint, dofs)
-    turn = constraint_rotation(record.joint)
-    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
-    record.built, record.built_name = flatten_pose(empty.matrix_basis), empty.name
-    return empty
-
-
-def _model_extent(rig: bpy.types.Object) -> float:
-    """Return the diagonal of the bounding box of a mechanism's bodies (length units); 1 without bodies."""
-    corners = [obj.matrix_basis @ Matrix.Translation(corner) for obj in parts(rig, "BODY") for corner in obj.bound_box]
-    if not corners:
-        return 1.0
-    return float(np.linalg.norm(np.ptp([corner.translation[:] for corner in corners], axis=0))) or 1.0
+    present = begin_edit(rig)
+    mechanism = extract_design(rig)
+    frame = world_to_design(rig, parent, place)
+    joint = Joint(unique_name(name, part_ids(rig)), name, type_, None, record_of(child).source_id, frame)
+    bodies = body_by_id(mechanism)
+    if parent is not None:
+        joint.parent = record_of(parent).source_id
+        joint.frame_parent = inverse(bodies[joint.parent].pose) @ frame
+    joint.frame_child = inverse(bodies[record_of(child).source_id].pose) @ frame
+    joint.dofs = make_dofs(type_)
+    report = update(rig, edits.add_joint(mechanism, joint), present)
+    return parts_by_id(rig, "JOINT")[joint.id], report

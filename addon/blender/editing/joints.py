@@ -1,13 +1,11 @@
-"""Editing of joints: changing type, swapping parent and child, moving, placing and deleting.
+"""Editing of joints: changing type, swapping parent and child, moving, placing and deleting, with their twins.
 
-A joint of another type keeps its bodies where they are seen. The joint values of the new type reproduce the old motion
-as far as possible (a hinge at 0.5 rad becomes a ball joint rotated by 0.5 rad); the rest goes into the design (a hinge
-that becomes fixed is fixed as it is seen).
+The edits themselves are ``core.editing.joints``; here they get what is selected and seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, cast
 
 import bmesh
@@ -16,165 +14,26 @@ import numpy as np
 from mathutils import Matrix, Vector
 from mathutils.bvhtree import BVHTree
 
-from ...core.editing.twins import mirror_stops
-from ...core.joint_types import convert_dofs
-from ...core.kinematics import joint_motion, joint_values_from_transform
-from ...core.loops.linkage_solver import find_linkages
-from ...core.model import DOF_SIZE, Array, Dof, Joint
+from ...core.editing import joints as edits
+from ...core.editing.edits import Edit, body_by_id, joint_by_id, with_joints
+from ...core.editing.sides import pairs_by_twin
+from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin
+from ...core.kinematics import joint_frame_world
+from ...core.model import Array, Mechanism, Plane
 from ...core.report import Message, Report
-from ...core.transforms import inverse, rotation_matrix, rotation_with_z
-from ..animation.loops.live_solver import loops_mechanism
+from ...core.transforms import rotation_with_z
 from ..data.access import record_of
-from ..data.conversion import flatten_pose, initial_dof_coordinates, read_dofs, unflatten_pose, write_dofs
-from ..data.properties.joint import KnuckleJoint
-from ..data.queries import parts, record_deletion
-from ..events.signals import signals_blocked
-from ..reconcile.foreign_objects import attached_objects, preserve_world_poses
-from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
-from ..reconcile.rig_state import JointEdit, joint_in_design, rigid_matrix, set_design_pose
-from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ..rig.joint_frames import constraint_rotation
-
-#: Tolerance of entries of equal motions.
-_TOLERANCE = 1e-9
+from ..data.conversion import initial_dof_coordinates
+from ..data.queries import parts
+from ..reconcile.rig_state import RigState, joint_in_design
+from ..reconcile.rig_update import assign_ids, begin_edit
+from ..reconcile.update import update
+from ..scene.read.mechanism import extract_design
+from .symmetry.twins import require_plane
 
 
-def retype_edit(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
-    """Return the edit that gives a joint other degrees of freedom, and set the initial values of the new ones.
-
-    These reproduce the initial pose of the bodies as far as possible.
-
-    Args:
-        old: The degrees of freedom as they were.
-        seen: Their joint values (size,) as seen.
-        new: The new degrees of freedom.
-        kept: The old ones as objects: those that continue are in ``new`` themselves.
-    """
-    start = _concatenate(dof.initial for dof in old)
-    now = _convert_values(old, kept, new, seen)
-    if start.any() or any(dof.initial.any() for dof in new):
-        for dof, begins in zip(new, _split_by_dof(new, _convert_values(old, kept, new, start)), strict=True):
-            if DOF_SIZE[dof.kind] == 1:
-                dof.position = float(begins[0])
-            else:
-                dof.start = tuple(begins.tolist()) if begins.any() else ()
-    return JointEdit(now, now, _match_dofs(old, kept, new))
-
-
-def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
-    """Return new index and factor of each old joint value that continues: of degrees of freedom about the same axis."""
-    first, second = _first_indices(old), _first_indices(new)
-    out: dict[int, tuple[int, float]] = {}
-    for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
-        at = next((place for place, each in enumerate(new) if each is dof), None)
-        if at is None or (DOF_SIZE[was.kind] == 1 and not np.allclose(was.axis, dof.axis, atol=1e-6)):
-            continue
-        out |= {first[number] + k: (second[at] + k, 1.0) for k in range(DOF_SIZE[was.kind])}
-    return out
-
-
-def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """Return the new joint values nearest to old ones.
-
-    Degrees of freedom that continue keep their values, as their keyframes do.
-    """
-    numbers = dict(zip(map(id, kept), _split_by_dof(old, value), strict=False))
-    same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
-    motion = _motion(old, value)
-    if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
-        return same
-    near = joint_values_from_transform(_joint_with(new), motion[None])[0]
-    return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
-
-
-def _first_indices(dofs: Sequence[Dof]) -> list[int]:
-    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
-
-
-def _concatenate(coordinates: Iterable[Array]) -> Array:
-    return np.concatenate([np.zeros(0), *coordinates])
-
-
-def _split_by_dof(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
-    """Split joint values into those of each degree of freedom."""
-    return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
-
-
-def _joint_with(dofs: Sequence[Dof]) -> Joint:
-    return Joint("", "", "", None, None, dofs=list(dofs))
-
-
-def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
-    return joint_motion(_joint_with(dofs), coordinates[None])[0]
-
-
-def reversal_edit(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
-    """Return the edit of a joint whose parent and child are swapped.
-
-    Its motion is inverted, with the degrees of freedom in reverse order.
-
-    Args:
-        dofs: Its degrees of freedom before.
-        pose: Its channel values (size,), or None.
-    """
-    sizes = [DOF_SIZE[dof.kind] for dof in dofs]
-    firsts, ends = np.cumsum([0, *sizes]).tolist(), np.cumsum([0, *sizes[::-1]]).tolist()
-    numbers: dict[int, tuple[int, float]] = {}
-    values = [np.zeros(0)]
-    for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):
-        first = firsts[len(dofs) - 1 - place]
-        numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
-        if pose is not None:
-            values.append(_reversed_values(pose[first : first + size], dof.kind))
-    return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
-
-
-def _reversed_values(values: Array, kind: str) -> Array:
-    """Return the values of one degree of freedom of the inverse motion."""
-    out = -values + 0.0
-    if kind == "free":
-        out[3:] = -rotation_matrix(values[:3]).T @ values[3:] + 0.0
-    return out
-
-
-def joint_frame_matrix(empty: bpy.types.Object) -> Array:
-    """Return the frame (4, 4) of a joint in the mechanism's design, from its empty."""
-    turn = constraint_rotation(record_of(empty).joint)
-    basis = rigid_matrix(empty.matrix_basis)
-    return basis if turn is None else basis @ inverse(turn)
-
-
-def set_joint_frame(empty: bpy.types.Object, frame: Array) -> None:
-    """Place a joint's empty at a frame (4, 4) in the design, rotated as its degrees of freedom require."""
-    turn = constraint_rotation(record_of(empty).joint)
-    set_design_pose(empty, frame if turn is None else frame @ turn)
-
-
-#: Fields of degrees of freedom that exist only in Blender.
-_BLENDER_FIELDS = ("servo_stiffness", "servo_damping", "is_marked")
-
-
-def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
-    """Set the degrees of freedom of a joint, in the same frame.
-
-    Those among ``before``, the previous ones as they were read, keep their fields that exist only in Blender.
-    """
-    frame, record = joint_frame_matrix(empty), record_of(empty).joint
-    opening = side_offset(record)
-    own = [[getattr(kept, name) for name in _BLENDER_FIELDS] for kept in record.dofs]
-    record.dofs.clear()
-    record.parts.clear()
-    write_dofs(record, dofs)
-    for kept, dof in zip(record.dofs, dofs, strict=True):
-        at = next((number for number, old in enumerate(before) if old is dof), None)
-        for name, value in zip(_BLENDER_FIELDS, own[at] if at is not None else (), strict=False):
-            setattr(kept, name, value)
-    set_joint_frame(empty, frame)
-    set_side_offset(record, opening)
-
-
-def set_joint_type(empty: bpy.types.Object, type_: str) -> Report:
-    """Change the type of a joint, about its present axis.
+def set_joint_type(empty: bpy.types.Object, type_: str, mate: bpy.types.Object | None = None) -> Report:
+    """Change the type of a joint, about its present axis, and that of its twin, which becomes the mirror image.
 
     Degrees of freedom that continue keep stops, motor, springs and keyframes, and the bodies stay where they are seen.
     A joint of the type already is left unchanged.
@@ -182,161 +41,81 @@ def set_joint_type(empty: bpy.types.Object, type_: str) -> Report:
     Raises:
         ValueError: The type is unknown.
     """
-    record = record_of(empty).joint
-    before = read_dofs(record)
-    dofs = convert_dofs(before, type_)
-    if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
+    rig, (own, its) = record_of(empty).model, _ids(empty, mate)
+    plane = require_plane(rig) if its else None
+    present = begin_edit(rig, {own, its} - {""})
+    mechanism = extract_design(rig)
+    designed = edits.adopt_initial_values(mechanism, own, _assembled_values(rig))
+    edit = edits.change_type(designed, own, type_, _seen(present, designed, own))
+    if edit.after is designed:
         return Report()
-    return change_joint_type(empty, dofs, type_, before)
-
-
-def change_joint_type(
-    empty: bpy.types.Object,
-    dofs: Sequence[Dof],
-    type_: str,
-    before: Sequence[Dof] = (),
-    then: Callable[[], None] | None = None,
-) -> Report:
-    """Set type and degrees of freedom of a joint; its bodies stay where they are seen.
-
-    Args:
-        empty: The joint's empty.
-        dofs: The new degrees of freedom.
-        type_: The new type.
-        before: The previous ones as they were read: those among ``dofs`` continue.
-        then: Called once the record is changed.
-    """
-    rig, record = record_of(empty).model, record_of(empty).joint
-    assign_ids(rig)
-    own = record_of(empty).source_id
-    key_held_joints(rig, {own})
-    present = begin_edit(rig)
-    seen = present.coordinates(empty, joint_frame_matrix(empty), side_offset(record))
-    with signals_blocked():
-        _close_initial_pose(rig, own)
-    edit, motion = (
-        retype_edit(read_dofs(record), seen, dofs, before),
-        KeyframePoses(rig, present, {own, *joints_sharing_loops(rig, {own})}),
-    )
-    with signals_blocked():
-        set_dofs(empty, dofs, before)
-        record.type = type_
-        if then is not None:
-            then()
-    report = update_armature(rig, present, {own: edit})
-    report.extend(motion.change())
+    edit, report = Edit(mechanism, edit.after, edit.joints), Report()
+    if plane is not None:
+        try:
+            edit = edit.then(_retype_twin(edit.after, own, its, plane, present))
+        except ValueError as error:  # the joint itself is changed nevertheless
+            report.warn("twin-differs", str(error), where=mate.name)
+    report.extend(update(rig, edit, present))
     return report
 
 
-def _close_initial_pose(rig: bpy.types.Object, joint: str) -> None:
-    """Make the assembled initial values of a joint's closed loops the initial values of the file too.
-
-    With other degrees of freedom the loops would close elsewhere, starting from the file's values.
-    """
-    empties = {record_of(each).source_id: each for each in parts(rig, "JOINT")}
-    assembled = {own for own, each in empties.items() if any(dof.assembled for dof in record_of(each).joint.dofs)}
-    for linkage in find_linkages(loops_mechanism(rig)) if assembled else ():
-        for own in assembled.intersection(linkage.joints) if joint in linkage.joints else ():
-            for dof in record_of(empties[own]).joint.dofs:
-                begins = initial_dof_coordinates(dof)
-                if len(begins) == 1:
-                    (dof.position,) = begins
-                else:
-                    dof.start = [*begins, *[0.0] * (6 - len(begins))]
-                dof.assembled = False
+def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present: RigState) -> Edit:
+    """Give the twin of a joint the mirrored degrees of freedom of the joint."""
+    joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
+    mates = pairs_by_twin({key: body.twin for key, body in bodies.items()})
+    image = retype_twin(joints[own], plane, mates, bodies, joints[its])
+    edit = edits.change_dofs(mechanism, its, image.type, image.dofs, _seen(present, mechanism, its))
+    alike = mirror_joint_settings(joints[own], plane, mates, bodies, joint_by_id(edit.after)[its])
+    return Edit(mechanism, with_joints(edit.after, [alike]), edit.joints)
 
 
-def require_swappable(empty: bpy.types.Object) -> None:
-    """Raise ValueError if parent and child of a joint cannot be swapped."""
-    record = record_of(empty).joint
-    if record.parent is None or record.child is None:
-        raise ValueError(Message("{}: not between two bodies", repr(empty.name)))
-    if any(dof.kind == "free" and dof.initial.any() for dof in read_dofs(record)):
-        raise ValueError(
-            Message(
-                "{}: a free joint with an initial value other than 0. Move its bodies together first", repr(empty.name)
-            )
-        )
-
-
-def swap_ends(empty: bpy.types.Object) -> Report:
-    """Swap parent and child of a joint.
+def swap_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = None) -> Report:
+    """Swap parent and child of a joint, and of its twin.
 
     The mechanism remains the same: joint values change sign, and with them stops, initial and rest values, the pose and
     keyframes.
 
     Raises:
-        ValueError: The joint lacks a body, or is free and its initial values are not zero.
+        ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
-    require_swappable(empty)
-    record = record_of(empty).joint
-    dofs = read_dofs(record)
-    rig, frame, opening = record_of(empty).model, joint_frame_matrix(empty), side_offset(record)
-    present, own = begin_edit(rig), record_of(empty).source_id
-    edit = reversal_edit(dofs, present.pose.get(own))
-    with signals_blocked():
-        record.parent, record.child = record.child, record.parent
-        set_dofs(empty, [_reversed_dof(dof) for dof in reversed(dofs)], dofs)
-        if opening is not None:
-            set_joint_frame(empty, frame @ opening)
-            set_side_offset(record, inverse(opening))
-    return update_armature(rig, present, {own: edit})
+    rig, ids = record_of(empty).model, _ids(empty, mate)
+    present = begin_edit(rig)
+    mechanism = extract_design(rig)
+    edit = Edit(mechanism, mechanism)
+    for own in filter(None, ids):
+        edit = edit.then(edits.swap_ends(edit.after, own, present.pose.get(own)))
+    return update(rig, edit, present)
 
 
-def _reversed_dof(dof: Dof) -> Dof:
-    dof.lower, dof.upper = mirror_stops(dof.lower, dof.upper, -1.0)
-    dof.position, dof.velocity, dof.rest = -dof.position + 0.0, -dof.velocity + 0.0, -dof.rest + 0.0
-    if DOF_SIZE[dof.kind] > 1:
-        dof.start, dof.start_rates = (
-            tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
-        )
-        dof.parts = [_reversed_dof(part) for part in dof.parts]
-    return dof
+def move_joint(
+    empty: bpy.types.Object, place: Matrix, keep_axes: bool = False, mate: bpy.types.Object | None = None
+) -> Report:
+    """Move a joint, and its twin to the mirror image; their bodies stay where they are, also if they are posed.
 
-
-def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) -> Report:
-    """Move a joint; its bodies stay where they are, also if they are posed.
-
-    The design of what it carries changes to the pose that this would have at joint values 0.
+    The design of what a joint carries changes to the pose that this would have at joint values 0.
 
     Args:
         empty: The joint's empty.
         place: New frame of the joint in the world; Z is a hinge's axis.
         keep_axes: Change only its origin.
+        mate: The empty of its twin.
     """
-    record = record_of(empty).joint
+    record, rig, (own, its) = record_of(empty).joint, record_of(empty).model, _ids(empty, mate)
+    plane = require_plane(rig) if its else None
     carrier = record.parent if record.parent is not None or record.at_world else record.child
-    frame = joint_in_design(record_of(empty).model, carrier, place)
+    frame = joint_in_design(rig, carrier, place)
+    present = begin_edit(rig)
+    mechanism = extract_design(rig)
+    joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
     if keep_axes:
-        frame[:3, :3] = joint_frame_matrix(empty)[:3, :3]
-    return move_joint_to(empty, frame)
-
-
-def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
-    """Move a joint to a frame (4, 4) of the mechanism's design; its bodies stay where they are."""
-    rig = record_of(empty).model
-    present, own = begin_edit(rig), record_of(empty).source_id
-    seen = present.coordinates(empty, joint_frame_matrix(empty), side_offset(record_of(empty).joint))
-    with signals_blocked():
-        set_joint_frame(empty, frame)
-    return update_armature(rig, present, {own: JointEdit(seen)})
-
-
-def side_offset(record: KnuckleJoint) -> Array | None:
-    """Return the transform (4, 4) from a joint's parent side to its child side in its frame; None for the identity."""
-    if not record.is_open:
-        return None
-    turn = constraint_rotation(record)
-    opening = unflatten_pose(record.opening)
-    return opening if turn is None else turn @ opening @ inverse(turn)
-
-
-def set_side_offset(record: KnuckleJoint, opening: Array | None) -> None:
-    """Set the transform (4, 4) from a joint's parent side to its child side in its frame; None: the identity."""
-    record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
-    if opening is not None:
-        turn = constraint_rotation(record)
-        record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
+        frame[:3, :3] = joint_frame_world(joints[own], bodies)[:3, :3]
+    edit = edits.move_joint(mechanism, own, frame, _seen(present, mechanism, own))
+    if plane is not None:
+        here, there = (joint_frame_world(joints[key], bodies) for key in (own, its))
+        flip = flip_between(here, there, plane)
+        image = mirror_pose(frame, plane, flip)
+        edit = edit.then(edits.move_joint(edit.after, its, image, _seen(present, mechanism, its)))
+    return update(rig, edit, present)
 
 
 def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
@@ -350,46 +129,35 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
     Raises:
         ValueError: None of the objects is a body or joint of the mechanism.
     """
-    chosen = [obj for obj in objects if record_of(obj).model == rig]
-    bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
-    joints = {obj for obj in chosen if record_of(obj).role == "JOINT"}
-    if not (bodies or joints):
-        raise ValueError("Select bodies or joints of the mechanism to delete them")
-    for empty in parts(rig, "JOINT"):
-        joint = record_of(empty).joint
-        if joint.parent in bodies or joint.child in bodies:
-            joints.add(empty)
     assign_ids(rig)
-    gone = {record_of(empty).source_id for empty in joints}
-    key_held_joints(rig, gone)
-    report, present = Report(), begin_edit(rig)
-    motion = KeyframePoses(rig, present, joints_sharing_loops(rig, gone))
-    with physics_suspended(rig, report):
-        hung, strangers = attached_objects([*bodies, *joints], rig)
-        shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
-        with preserve_world_poses(strangers):
-            _unlink_deleted_twins(rig, bodies | joints)
-            for obj in strangers:
-                obj.parent = None
-            record_deletion(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
-            bpy.data.batch_remove([*joints, *shapes, *bodies])
-            report.extend(update_armature(rig, present))
-    report.extend(motion.change())
-    return len(bodies), len(joints), report
+    chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
+    bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
+    mechanism = extract_design(rig)
+    edit = edits.delete_parts(mechanism, bodies, joints)
+    present = begin_edit(rig, edit.deleted_joints)
+    report = update(rig, edit, present)
+    return len(mechanism.bodies) - len(edit.after.bodies), len(edit.deleted_joints), report
 
 
-def _unlink_deleted_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
-    """Clear the twin of parts that stay and whose twin is deleted.
+def _ids(empty: bpy.types.Object, mate: bpy.types.Object | None) -> tuple[str, str]:
+    """Return the ids of a joint and of its twin, which is empty if there is none."""
+    assign_ids(record_of(empty).model)
+    return record_of(empty).source_id, "" if mate is None else record_of(mate).source_id
 
-    All at once, since finding the twin of each would search the mechanism every time.
-    """
-    for role in ("BODY", "JOINT"):
-        objects = parts(rig, role)
-        left = {record_of(obj).source_id for obj in objects if obj not in gone}
-        lost = {record_of(obj).source_id for obj in objects if obj in gone} - left
-        for obj in objects:
-            if record_of(obj).twin in lost:
-                record_of(obj).twin = ""
+
+def _seen(present: RigState, mechanism: Mechanism, own: str) -> Array:
+    return present.seen_values(joint_by_id(mechanism)[own], body_by_id(mechanism))
+
+
+def _assembled_values(rig: bpy.types.Object) -> dict[str, Array]:
+    """Return the initial values (size,) at which closed loops were assembled, by the ids of their joints."""
+    out = {}
+    for empty in parts(rig, "JOINT"):
+        dofs = record_of(empty).joint.dofs
+        if any(dof.assembled for dof in dofs):
+            values = [value for dof in dofs for value in initial_dof_coordinates(dof)]
+            out[record_of(empty).source_id] = np.array(values)
+    return out
 
 
 PlacementMode = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]

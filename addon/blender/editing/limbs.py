@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
+from ...core.editing.edits import JointEdit
 from ...core.kinematics import Tree
 from ...core.model import Array
 from ...core.report import Message, Report
@@ -17,7 +18,7 @@ from ..data.copied_mechanisms import copy_into_same_collections, copy_part, uniq
 from ..data.queries import file_name, part_ids, parts
 from ..data.twin_links import twins_among
 from ..events.signals import signals_blocked
-from ..reconcile.rig_state import JointEdit, current_tree
+from ..reconcile.rig_state import current_tree
 from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ..scene.read.mechanism import extract
 from .symmetry.twins import require_plane

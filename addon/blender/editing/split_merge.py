@@ -5,14 +5,16 @@ Parts move to other collections and another armature; motions and stored poses a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.model import Body
+from ...core.editing.edits import JointEdit, body_by_id, joint_by_id
+from ...core.kinematics import joint_child_frame_world, joint_frame_world
+from ...core.model import Body, Joint
 from ...core.report import Message, Report, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -23,7 +25,7 @@ from ..data.conversion import flatten_pose, mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted, unique_name
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
-from ..data.twin_links import twin_of, twins_by_part, unlink_twin
+from ..data.twin_links import parts_by_id, twin_of, twins_by_part, unlink_twin
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
@@ -38,13 +40,13 @@ from ..reconcile.foreign_objects import (
     preserve_world_poses,
     remove_lost_drivers,
 )
-from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
-from ..reconcile.rig_state import JointEdit, RigState
+from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
+from ..reconcile.rig_state import RigState
 from ..reconcile.rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
+from ..reconcile.update import write_joint
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
-from ..scene.read.mechanism import document_ids, extract
-from .joints import joint_frame_matrix, set_joint_frame, side_offset
+from ..scene.read.mechanism import document_ids, extract, extract_design
 from .repair.missing_parts import ROLE_COLLECTIONS
 from .symmetry.twins import unlink_misplaced_twins
 
@@ -231,16 +233,20 @@ def split_model(
     assign_ids(rig)
     inside, across = _partition_joints(rig, chosen)
     cut = {record_of(empty).source_id for empty in across}
-    key_held_joints(rig, cut)
-    report, present = Report(), begin_edit(rig)
+    report, present = Report(), begin_edit(rig, cut)
     motion = KeyframePoses(rig, present, joints_sharing_loops(rig, cut))
     with physics_suspended(rig, report), signals_blocked():
         every = part_ids(rig)
         names = [file_name(empty) for empty in across]
         edits: dict[str, JointEdit] = {}
         if to_world:
+            mechanism = extract_design(rig)
+            joints, bodies, holders = joint_by_id(mechanism), body_by_id(mechanism), parts_by_id(rig, "BODY")
+            staying = {own for own, obj in holders.items() if obj not in chosen}
             for empty in across:
-                edits[record_of(empty).source_id] = _attach_to_world(empty, chosen, present)
+                joint = joints[record_of(empty).source_id]
+                edits[joint.id] = JointEdit(present.seen_values(joint, bodies))
+                write_joint(empty, _attach_to_world(joint, bodies, staying, present), joint, bodies, holders)
             inside += across
         else:
             bpy.data.batch_remove(across)
@@ -276,18 +282,15 @@ def _partition_joints(
     return inside, across
 
 
-def _attach_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: RigState) -> JointEdit:
-    """Connect a joint's body to the world, as it is seen."""
-    joint = record_of(empty).joint
-    frame = joint_frame_matrix(empty)
-    seen = present.coordinates(empty, frame, side_offset(joint))
-    if joint.parent not in bodies:
-        set_joint_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
-    for end in ("parent", "child"):
-        if getattr(joint, end) not in bodies:
-            setattr(joint, end, None)
-    joint.at_world = True
-    return JointEdit(seen)
+def _attach_to_world(joint: Joint, bodies: Mapping[str, Body], staying: Collection[str], present: RigState) -> Joint:
+    """Return a joint with the world in place of those of its bodies (ids) that are ``staying``, as it is seen."""
+    out = replace(joint)
+    if joint.parent in staying:
+        frame = joint_frame_world(joint, bodies)
+        out.parent, out.frame_parent = None, present.moves.get(joint.parent or "", np.eye(4)) @ frame
+    if joint.child in staying:
+        out.child, out.frame_child = None, joint_child_frame_world(joint, bodies)
+    return out
 
 
 def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:

@@ -11,6 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism
 from ..animation.actions import active_action
@@ -24,7 +25,7 @@ from ..events.signals import signals_blocked
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
 from ..scene.armature import is_screw_driver
-from .rig_state import JointEdit, RigState
+from .rig_state import RigState
 
 ChannelPath = tuple[str, int]
 _NO_ZERO_SHIFTS: Mapping[str, Array] = {}

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.kinematics import Tree, joint_values_from_transform
-from ...core.model import DOF_SIZE, Array, Joint, Mechanism
+from ...core.editing.edits import JointEdit
+from ...core.kinematics import (
+    Tree,
+    joint_child_frame_world,
+    joint_frame_world,
+    joint_values_from_transform,
+)
+from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism
 from ...core.transforms import inverse
 from ..animation.actions import bone_properties, motion_actions, stored_poses
 from ..animation.loops.bone_loops import LiveLoop
@@ -23,7 +28,7 @@ from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.pose_reader import PoseReader
 from ..data.access import armature_of, record_of, settings
 from ..data.channels import Channel, block_rotation, servo_channels
-from ..data.conversion import read_dofs, unflatten_pose
+from ..data.conversion import unflatten_pose
 from ..data.queries import parts, root_bones
 from ..rig.pose_channels import read_joint_values
 from ..scene.placement import BuildPlan, ExistingBones, make_plan
@@ -110,21 +115,6 @@ def _is_same_pose(one: Array, other: Array) -> bool:
 _REST_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
-class JointEdit:
-    """Change of a joint by an edit.
-
-    Attributes:
-        held: Values (size,) of the changed joint at which its bodies are seen; None if they stay anyway.
-        values: New channel values (size,); None: unchanged.
-        numbers: New index and factor by previous index of its values; None: unchanged.
-    """
-
-    held: Array | None = None
-    values: Array | None = None
-    numbers: Mapping[int, tuple[int, float]] | None = None
-
-
 class RigState:
     """State of a mechanism before an edit.
 
@@ -188,23 +178,19 @@ class RigState:
         before = self.turns.get(channel.bone)
         return before is None or bool(np.abs(block_rotation(rig, channel.bone) - before).max() < _REST_TOLERANCE)
 
-    def coordinates(self, empty: bpy.types.Object, frame: Array, opening: Array | None = None) -> Array:
+    def seen_values(self, joint: Joint, bodies: Mapping[str, Body]) -> Array:
         """Return the values (size,) at which a joint is seen, including stops, drivers and constraints.
 
         Args:
-            empty: The joint's empty.
-            frame: Its frame (4, 4) in the design.
-            opening: Transform (4, 4) to its child's side; None: identity.
+            joint: The joint of the mechanism as designed.
+            bodies: Its bodies by id.
         """
-        record = record_of(empty)
-        channels = self.channels.get(record.source_id, ())
+        channels = self.channels.get(joint.id, ())
         if channels:
             return PoseReader(self.rig, channels).read()
-        ends = [None if end is None else record_of(end).source_id for end in (record.joint.parent, record.joint.child)]
-        parent, child = (self.moves.get(end or "", np.eye(4)) for end in ends)
-        seen = inverse(parent @ frame) @ child @ (frame if opening is None else frame @ opening)
-        joint = Joint("", "", record.joint.type, None, None, dofs=read_dofs(record.joint))
-        return joint_values_from_transform(joint, seen[None])[0]
+        parent, child = (self.moves.get(end or "", np.eye(4)) for end in (joint.parent, joint.child))
+        near, far = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
+        return joint_values_from_transform(joint, (inverse(parent @ near) @ child @ far)[None])[0]
 
 
 def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:

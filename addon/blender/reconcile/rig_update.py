@@ -15,6 +15,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.kinematics import design_openings
 from ...core.loops.closure import close_loops
@@ -51,7 +52,8 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import reset_bone, shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .rig_state import JointEdit, RigState, assigned_axes, set_design_pose
+from .motion_change import key_held_joints
+from .rig_state import RigState, assigned_axes, set_design_pose
 
 
 def restore_applied_transforms(rig: bpy.types.Object) -> None:
@@ -173,9 +175,17 @@ def update_armature(
     return report
 
 
-def begin_edit(rig: bpy.types.Object) -> RigState:
-    """Prepare a mechanism for an edit and return its state: copies get ids, and applied transforms are restored."""
+def begin_edit(rig: bpy.types.Object, changing: Collection[str] = ()) -> RigState:
+    """Prepare a mechanism for an edit and return its state: copies get ids, and applied transforms are restored.
+
+    Args:
+        rig: The armature.
+        changing: Ids of joints that get other degrees of freedom or are deleted: joints that their closed loops hold
+            short of keyframes are keyed where they are seen.
+    """
     assign_ids(rig)
+    if changing:
+        key_held_joints(rig, changing)
     restore_applied_transforms(rig)
     bpy.context.view_layer.update()
     return RigState(rig)

@@ -130,6 +130,12 @@ def design_pose(obj: bpy.types.Object | None) -> Array:
     return restore_zero_axes(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
 
 
+def joint_frame_matrix(empty: bpy.types.Object) -> Array:
+    """Return the frame (4, 4) of a joint on its parent's side in the mechanism's design, from its empty."""
+    turn = constraint_rotation(record_of(empty).joint)
+    return design_pose(empty) if turn is None else design_pose(empty) @ inverse(turn)
+
+
 #: Returns the design pose (4, 4) of an object; that of the world for None.
 PoseGetter = Callable[[bpy.types.Object | None], Array]
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ..model import Array, Body, Joint, Mechanism
 
-Part = TypeVar("Part", Body, Joint)
+
+class HasId(Protocol):
+    """Part of a mechanism."""
+
+    id: str
+
+
+Part = TypeVar("Part", bound=HasId)
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,16 @@ class Edit:
     joints: Mapping[str, JointEdit] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def deleted_joints(self) -> set[str]:
+        """Return the ids of the joints that the edited mechanism lacks."""
+        return {joint.id for joint in self.before.joints} - {joint.id for joint in self.after.joints}
+
+    @property
+    def deleted_bodies(self) -> set[str]:
+        """Return the ids of the bodies that the edited mechanism lacks."""
+        return {body.id for body in self.before.bodies} - {body.id for body in self.after.bodies}
+
     def then(self, other: Edit) -> Edit:
         """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other joints."""
         return Edit(self.before, other.after, {**self.joints, **other.joints}, {**self.copies, **other.copies})
@@ -73,5 +90,5 @@ def with_bodies(mechanism: Mechanism, bodies: Iterable[Body]) -> Mechanism:
 
 
 def _replaced(present: Collection[Part], changed: Iterable[Part]) -> list[Part]:
-    new = {part.id: part for part in changed}
+    new: dict[str, Part] = {part.id: part for part in changed}
     return [*(new.pop(part.id, part) for part in present), *new.values()]

@@ -268,22 +268,25 @@ def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
     return Edit(mechanism, with_joints(mechanism, [joint]), {joint.id: JointEdit(start)})
 
 
-def delete_parts(mechanism: Mechanism, ids: Collection[str]) -> Edit:
+def delete_parts(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> Edit:
     """Delete bodies and joints, with the joints, frames, lights and restraints of deleted bodies.
 
+    Args:
+        mechanism: The mechanism.
+        bodies: Ids of bodies.
+        joints: Ids of joints; a body may have the same id.
+
     Raises:
-        ValueError: None of the ids is that of a body or joint.
+        ValueError: There is no such body or joint.
     """
-    bodies = {body.id for body in mechanism.bodies if body.id in ids}
-    joints = {
-        joint.id
-        for joint in mechanism.joints
-        if joint.id in ids or (joint.parent or "") in bodies or (joint.child or "") in bodies
-    }
-    if not (bodies or joints):
-        raise ValueError("Select bodies or joints of the mechanism to delete them")
     left = [body for body in mechanism.bodies if body.id not in bodies]
-    kept = [joint for joint in mechanism.joints if joint.id not in joints]
+    kept = [
+        joint
+        for joint in mechanism.joints
+        if not (joint.id in joints or (joint.parent or "") in bodies or (joint.child or "") in bodies)
+    ]
+    if len(left) == len(mechanism.bodies) and len(kept) == len(mechanism.joints):
+        raise ValueError("Select bodies or joints of the mechanism to delete them")
     gone = {body.id for body in mechanism.bodies} - {body.id for body in left}
     lost = {joint.id for joint in mechanism.joints} - {joint.id for joint in kept}
     after = replace(

@@ -16,7 +16,7 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.editing.joints import joint_frame_matrix
+from addon.blender.rig.joint_frames import joint_frame_matrix
 from addon.blender.scene.read.mechanism import extract
 from addon.core.summary import describe_mechanism
 

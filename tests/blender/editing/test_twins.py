@@ -20,7 +20,6 @@ from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.data.twin_links import twin_of, unlink_twins
 from addon.blender.editing import authoring
-from addon.blender.editing.joints import set_side_offset
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.editing.symmetry.appearance import all_differences
@@ -416,7 +415,8 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
         assert side(right, bodies) == pytest.approx(flip @ side(left, bodies) @ flip, abs=1e-6)
     assert twin_differences(rig) == []
     mate = twin_of(joints[-1])
-    set_side_offset(record_of(mate).joint, np.array(Matrix.Translation((0.0, 0.5, 0.0))))
+    record = record_of(mate).joint
+    record.is_open, record.opening = True, [x for row in Matrix.Translation((0.0, 0.5, 0.0)) for x in row]
     assert {each.what for each in twin_differences(rig)} == {"opening of the loop"}
     pick(joints[-1])
     bpy.ops.knuckle.mirror_to_twin(plane="X")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
+from ....core.editing.edits import JointEdit
 from ....core.editing.sides import twin_name
-from ....core.editing.twins import flip_between, mirror_pose, retype_twin, twin_dof_maps
+from ....core.editing.twins import twin_dof_maps
 from ....core.model import DOF_SIZE, Array, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
@@ -21,19 +21,10 @@ from ...data.copied_mechanisms import copy_part
 from ...data.queries import file_name, joint_bones, part_ids, parts
 from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_by_part
 from ...events.signals import signals_blocked
-from ...reconcile.rig_state import JointEdit, rigid_design_pose
+from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, physics_suspended, update_armature
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import read_joint_values
-from ..joints import (
-    change_joint_type,
-    joint_frame_matrix,
-    move_joint,
-    move_joint_to,
-    require_swappable,
-    set_joint_type,
-    swap_ends,
-)
 from .appearance import MeshMirror
 from .images import (
     MirrorContext,
@@ -41,7 +32,6 @@ from .images import (
     mirrored_coordinates,
     write_body_image,
     write_joint_image,
-    write_values_image,
 )
 from .twins import copy_friction, ensure_plane, require_plane, twin_candidates
 
@@ -147,54 +137,6 @@ class _UsedNames:
         names.add(name)
         self.ids.add(record.twin)
         return made
-
-
-def set_joint_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
-    """Change the type of a joint and of its twin, which becomes the mirror image."""
-    report, rig = set_joint_type(empty, type_), record_of(empty).model
-    if mate is None:
-        return report
-    plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
-    try:
-        joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
-        image = retype_twin(joint, plane, around.mates, around.bodies, twin)
-    except ValueError as error:  # the joint itself was changed already
-        report.warn("twin-differs", str(error), where=mate.name)
-        return report
-    report.extend(
-        change_joint_type(mate, image.dofs, image.type, then=lambda: write_values_image(empty, mate, plane, around))
-    )
-    return report
-
-
-def swap_ends_of_pair(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
-    """Swap parent and child of a joint, and of its twin.
-
-    Raises:
-        ValueError: One of them cannot be swapped; nothing was changed.
-    """
-    for each in filter(None, (empty, mate)):
-        require_swappable(each)
-    report = swap_ends(empty)
-    if mate is not None:
-        report.extend(swap_ends(mate))
-    return report
-
-
-def move_joint_pair(
-    empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix, keep_axes: bool = False
-) -> Report:
-    """Move a joint in the world, and its twin to the mirror image in the design; their bodies stay where they are.
-
-    ``keep_axes``: change only the origins.
-    """
-    if mate is None:
-        return move_joint(empty, place, keep_axes)
-    plane = require_plane(record_of(empty).model)
-    flip = flip_between(joint_frame_matrix(empty), joint_frame_matrix(mate), plane)
-    report = move_joint(empty, place, keep_axes)
-    report.extend(move_joint_to(mate, mirror_pose(joint_frame_matrix(empty), plane, flip)))
-    return report
 
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.

@@ -27,10 +27,8 @@ from ....core.editing.twins import (
     retype_twin,
     twin_dof_maps,
 )
-from ....core.kinematics import joint_child_frame_world, joint_frame_world
-from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Shape
+from ....core.model import Array, Body, Mechanism, Plane, Shape
 from ....core.report import Message, Report
-from ....core.transforms import inverse
 from ...data.access import record_of, settings
 from ...data.conversion import (
     flatten_pose,
@@ -39,18 +37,16 @@ from ...data.conversion import (
     store_mirrored_restraints,
     unflatten_pose,
     with_mirrored_restraints,
-    write_dof,
     write_shape,
 )
 from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.documents import read_document
-from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import file_name
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
+from ...reconcile.update import dofs_by_number, write_dof_values, write_joint
 from ...rig.joint_frames import read_body, read_joint
 from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
-from ..joints import set_dofs, set_joint_frame, set_side_offset
 from .appearance import MeshMirror
 
 ObjectMap = Mapping[str, bpy.types.Object]
@@ -289,16 +285,9 @@ def write_joint_image(
         image = mirror_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)
     except ValueError:  # the twin has other degrees of freedom
         image = retype_twin(joint, plane, around.mates, around.bodies, twin)
-    record, theirs = record_of(empty).joint, record_of(mate).joint
-    theirs.parent, theirs.child = (around.objects.get(end or "") for end in (image.parent, image.child))
-    theirs.at_world, theirs.active = record.at_world, record.active
-    if [dof.kind for dof in image.dofs] != [dof.kind for dof in theirs.dofs]:
-        set_dofs(mate, image.dofs)
-    theirs.type = image.type
-    _write_values(mate, image, joint, twin_dof_maps(joint, image, plane, around.mates, around.bodies), empty)
-    frame = joint_frame_world(image, around.bodies)
-    set_joint_frame(mate, frame)
-    set_side_offset(theirs, inverse(frame) @ joint_child_frame_world(image, around.bodies) if record.is_open else None)
+    write_joint(mate, image, twin, around.bodies, around.objects)
+    record_of(mate).joint.at_world = record_of(empty).joint.at_world
+    _mirror_assembled_values(empty, mate, twin_dof_maps(joint, image, plane, around.mates, around.bodies))
 
 
 def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
@@ -308,37 +297,18 @@ def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: P
     """
     joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
     image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin)
-    _write_values(mate, image, joint, twin_dof_maps(joint, twin, plane, around.mates, around.bodies), empty)
+    write_dof_values(record_of(mate).joint, image.dofs)
+    _mirror_assembled_values(empty, mate, twin_dof_maps(joint, twin, plane, around.mates, around.bodies))
 
 
-def _write_values(
-    mate: bpy.types.Object, image: Joint, joint: Joint, parts: tuple[DofMap, ...], empty: bpy.types.Object
-) -> None:
-    """Write the values of a twin's degrees of freedom and its assembled initial values; channels are unchanged."""
-    record = record_of(mate).joint
-    single = iter(record.parts)
-    for kept, dof in zip(record.dofs, image.dofs, strict=True):
-        _write_dof_in_place(kept, dof)
-        for part in dof.parts:
-            _write_dof_in_place(next(single), part)
-    own, its = _dofs_by_index(record_of(empty).joint), _dofs_by_index(record)
-    for part_ in parts:
-        source, target = own[part_.of[0]], its[part_.to[0]]
+def _mirror_assembled_values(empty: bpy.types.Object, mate: bpy.types.Object, parts: tuple[DofMap, ...]) -> None:
+    """Mirror the values at which a joint's closed loops were assembled to its twin."""
+    own, its = dofs_by_number(record_of(empty).joint), dofs_by_number(record_of(mate).joint)
+    for part in parts:
+        source, target = own[part.of[0]], its[part.to[0]]
         begins = np.zeros(6)
-        begins[: len(part_.to)] = part_.matrix @ np.array(source.assembled_start)[: len(part_.of)]
+        begins[: len(part.to)] = part.matrix @ np.array(source.assembled_start)[: len(part.of)]
         target.assembled, target.assembled_start = source.assembled, (begins + 0.0).tolist()
-
-
-def _dofs_by_index(record: KnuckleJoint) -> dict[int, KnuckleDof]:
-    """Return the degrees of freedom of a joint by the index of their first value."""
-    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
-    return dict(zip(firsts.tolist(), record.dofs, strict=False))
-
-
-def _write_dof_in_place(kept: KnuckleDof, dof: Dof) -> None:
-    step, channel, index = kept.step, kept.channel, kept.channel_index
-    write_dof(kept, dof)
-    kept.step, kept.channel, kept.channel_index = step, channel, index
 
 
 def mirrored_coordinates(values: Array, parts: Iterable[DofMap], size: int) -> Array:

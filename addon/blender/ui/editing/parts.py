@@ -12,11 +12,11 @@ from ....core.report import Message, abbreviate_names, join_messages
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...editing.joints import delete_parts, joint_frame_matrix, joint_placement
+from ...editing.joints import delete_parts, joint_placement, move_joint, set_joint_type, swap_ends
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
-from ...editing.symmetry.create import move_joint_pair, set_joint_types, swap_ends_of_pair
 from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirror
 from ...reconcile.rig_update import update_armature
+from ...rig.joint_frames import joint_frame_matrix
 from ...rig.pose_channels import reset_unused_channels
 from ..base.operators import ModelOperator, Result, TwinsOption, active_model, count_with_noun, report_result
 from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
@@ -77,7 +77,7 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         """Set the type of the joint and of its twin."""
-        report = set_joint_types(empty, mate, self.type)
+        report = set_joint_type(empty, self.type, mate)
         told = Message("{} is {} now", repr(empty.name), self.type)
         if mate is not None:
             told = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(mate.name))
@@ -95,7 +95,7 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         """Swap parent and child of the joint and of its twin."""
-        report = swap_ends_of_pair(empty, mate)
+        report = swap_ends(empty, mate)
         own = record_of(empty).joint
         told = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
         if mate is not None:
@@ -136,7 +136,7 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
         before = joint_frame_matrix(empty)[:3, :3]
-        report = move_joint_pair(empty, mate, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps)
+        report = move_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, mate)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
         told = Message("{} moved", repr(empty.name))
         if mate is not None:

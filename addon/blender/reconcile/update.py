@@ -1,0 +1,220 @@
+"""Update of a mechanism's objects to an edited mechanism.
+
+Only objects and records of parts that differ are written; all else keeps what the user attached to it. The armature is
+then updated to the edited bodies and joints (``rig_update``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from ...core.editing.edits import Edit, JointEdit, body_by_id, joint_by_id
+from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint
+from ...core.report import Report
+from ...core.transforms import inverse
+from ..data.access import record_of
+from ..data.conversion import flatten_pose, write_dof, write_dofs
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.queries import child_collection, parts, record_deletion
+from ..data.twin_links import parts_by_id
+from ..events.signals import signals_blocked
+from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
+from ..rig.joint_frames import constraint_rotation
+from .foreign_objects import attached_objects, preserve_world_poses
+from .motion_change import KeyframePoses, joints_sharing_loops
+from .rig_state import RigState, set_design_pose
+from .rig_update import physics_suspended, update_armature
+
+_Objects = Mapping[str, bpy.types.Object]
+
+
+def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
+    """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
+
+    Args:
+        rig: The armature.
+        edit: The edit of the mechanism that ``rig`` was read as.
+        present: State of the mechanism before the edit (``rig_update.begin_edit``).
+
+    Returns:
+        The report.
+    """
+    before, after = joint_by_id(edit.before), joint_by_id(edit.after)
+    changed = [joint for own, joint in after.items() if joint is not before.get(own)]
+    redefined = before.keys() - after.keys()
+    redefined |= {joint.id for joint in changed if joint.id in before and _kinds(joint) != _kinds(before[joint.id])}
+    if not changed and edit.after.bodies == edit.before.bodies and not redefined:
+        return Report()
+    report = Report()
+    motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
+    empties = parts_by_id(rig, "JOINT")
+    if any(joint.id in empties and empties[joint.id].parent != rig for joint in changed):
+        report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
+        present = RigState(rig)
+    with physics_suspended(rig, report), signals_blocked():
+        _delete_parts(rig, edit)
+        bodies, known = parts_by_id(rig, "BODY"), body_by_id(edit.after)
+        for joint in changed:
+            empty = empties.get(joint.id) or _create_empty(rig, joint, bodies)
+            write_joint(empty, joint, before.get(joint.id), known, bodies, edit.joints.get(joint.id))
+            if joint.id not in empties:
+                record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
+        report.extend(update_armature(rig, present, edit.joints))
+    report.extend(motion.change())
+    return report
+
+
+def _kinds(joint: Joint) -> list[str]:
+    return [dof.kind for dof in joint.dofs]
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _delete_parts(rig: bpy.types.Object, edit: Edit) -> None:
+    """Delete the objects of parts that the edited mechanism lacks; the user's objects on them stay where they are."""
+    gone = {"JOINT": edit.deleted_joints, "BODY": edit.deleted_bodies}  # a body and a joint may have the same id
+    objects = [obj for role, ids in gone.items() for obj in parts(rig, role) if record_of(obj).source_id in ids]
+    if not objects:
+        return
+    hung, strangers = attached_objects(objects, rig)
+    shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
+    with preserve_world_poses(strangers):
+        for role, ids in gone.items():
+            for obj in parts(rig, role):
+                if record_of(obj).twin in ids:
+                    record_of(obj).twin = ""
+        for obj in strangers:
+            obj.parent = None
+        record_deletion(rig, [record_of(obj).source_id for obj in objects])
+        bpy.data.batch_remove([*objects, *shapes])
+
+
+def _create_empty(rig: bpy.types.Object, joint: Joint, bodies: _Objects) -> bpy.types.Object:
+    empty = bpy.data.objects.new(joint.name, None)
+    empty.empty_display_type = EMPTY_TYPE
+    ends = (bodies.get(joint.parent or ""), bodies.get(joint.child or ""))
+    empty.empty_display_size = EMPTY_SIZE_SHARE * joint_radius(ends, _extent(bodies.values()))
+    empty.rotation_mode = "QUATERNION"
+    empty.parent = rig
+    child_collection(rig, "Joints").objects.link(empty)
+    record = record_of(empty)
+    record.role, record.model = "JOINT", rig
+    record.source_name, record.source_id = joint.name, joint.id
+    return empty
+
+
+def _extent(bodies: Collection[bpy.types.Object]) -> float:
+    """Return the diagonal of the bounding box of bodies at their design (length units); 1 without bodies."""
+    corners = [(obj.matrix_basis @ Vector(corner))[:] for obj in bodies for corner in obj.bound_box]
+    return float(np.linalg.norm(np.ptp(corners, axis=0))) or 1.0 if corners else 1.0
+
+
+# ---------------------------------------------------------------- joints
+
+
+def write_joint(
+    empty: bpy.types.Object,
+    joint: Joint,
+    before: Joint | None,
+    known: Mapping[str, Body],
+    bodies: _Objects,
+    edit: JointEdit | None = None,
+) -> None:
+    """Write a joint to its empty and record.
+
+    Args:
+        empty: The empty.
+        joint: The joint.
+        before: The joint as it was; None for a new one.
+        known: The bodies of the mechanism by id.
+        bodies: Their objects by id.
+        edit: The change of its values.
+    """
+    record = record_of(empty).joint
+    record.type, record.active = joint.type, joint.active
+    if before is None or (joint.parent, joint.child) != (before.parent, before.child):
+        record.parent, record.child = (bodies.get(end or "") for end in (joint.parent, joint.child))
+        record.at_world = joint.parent is None or joint.child is None
+    if before is None or joint.dofs is not before.dofs:
+        _write_dofs(record, joint, before, edit)
+    set_joint_frame(empty, joint_frame_world(joint, known), joint_child_frame_world(joint, known))
+
+
+def _write_dofs(record: KnuckleJoint, joint: Joint, before: Joint | None, edit: JointEdit | None) -> None:
+    """Write a joint's degrees of freedom; those that continue keep what exists only in Blender."""
+    goes = None if edit is None else edit.numbers
+    if goes is None and before is not None and _is_same_layout(record, joint.dofs):
+        for own, dof, was in zip(record.dofs, joint.dofs, before.dofs, strict=True):
+            own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
+        write_dof_values(record, joint.dofs)
+        return
+    marked = _renumbered({k: float(dof.is_marked) for k, dof in dofs_by_number(record).items()}, goes)
+    assembled = _renumbered(_assembled_values(record), goes)
+    begun = _renumbered(dict(enumerate(_initial_values(before.dofs))) if before is not None else {}, goes)
+    record.dofs.clear()
+    record.parts.clear()
+    write_dofs(record, joint.dofs)
+    begins = _initial_values(joint.dofs)
+    for first, kept in dofs_by_number(record).items():
+        own = range(first, first + DOF_SIZE[kept.kind])
+        kept.is_marked = bool(marked.get(first))
+        if all(number in assembled and begun.get(number) == begins[number] for number in own):
+            kept.assembled = True
+            kept.assembled_start = [*(assembled[number] for number in own), *[0.0] * (6 - len(own))]
+
+
+def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
+    """Return whether a record has the same kinds of degrees of freedom with the same single axes."""
+    return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
+
+
+def write_dof_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
+    """Write the values of degrees of freedom to a record that has the same kinds; channels are unchanged."""
+    single = iter(record.parts)
+    for kept, dof in zip(record.dofs, dofs, strict=True):
+        write_dof(kept, dof)
+        for part in dof.parts:
+            write_dof(next(single), part)
+
+
+def dofs_by_number(record: KnuckleJoint) -> dict[int, KnuckleDof]:
+    """Return the degrees of freedom of a joint by the index of their first value."""
+    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
+    return dict(zip(firsts.tolist(), record.dofs, strict=False))
+
+
+def _assembled_values(record: KnuckleJoint) -> dict[int, float]:
+    """Return the values at which closed loops were assembled, by index."""
+    every = dofs_by_number(record).items()
+    return {
+        first + k: dof.assembled_start[k] for first, dof in every if dof.assembled for k in range(DOF_SIZE[dof.kind])
+    }
+
+
+def _initial_values(dofs: Iterable[Dof]) -> list[float]:
+    return [float(value) for dof in dofs for value in dof.initial]
+
+
+def _renumbered(values: Mapping[int, float], goes: Mapping[int, tuple[int, float]] | None) -> dict[int, float]:
+    """Return joint values by their new index, with their new sign; none where ``goes`` is None."""
+    return {goes[old][0]: goes[old][1] * value + 0.0 for old, value in values.items() if old in goes} if goes else {}
+
+
+def set_joint_frame(empty: bpy.types.Object, frame: Array, child_frame: Array) -> None:
+    """Place a joint's empty at a frame (4, 4) in the design, rotated as its degrees of freedom require.
+
+    ``child_frame`` is the frame (4, 4) on its child's side.
+    """
+    record = record_of(empty).joint
+    turn = constraint_rotation(record)
+    set_design_pose(empty, frame if turn is None else frame @ turn)
+    opening = inverse(frame) @ child_frame
+    record.is_open = bool(np.abs(opening - np.eye(4)).max() > OPENING_TOLERANCE)
+    if record.is_open or any(record.opening):
+        record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
