@@ -1,0 +1,331 @@
+"""Edits of joints as functions on mechanisms, at random poses: against the kinematics of the mechanism before."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addon.core.editing.edits import Edit, body_by_id, joint_by_id
+from addon.core.editing.joints import (
+    add_joint,
+    adopt_initial_values,
+    change_dofs,
+    change_type,
+    delete_parts,
+    move_joint,
+    swap_ends,
+)
+from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
+from addon.core.joint_types import JOINT_TYPES, make_dofs
+from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint
+from addon.core.transforms import inverse, rotation_matrix
+
+#: Joints of the random mechanisms, in a chain of four bodies: the second is edited.
+IDS = ["a", "b", "c"]
+seeds = st.integers(0, 10**6)
+types = st.sampled_from(JOINT_TYPES)
+
+
+def pose(rng: np.random.Generator) -> Array:
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = rotation_matrix(rng.normal(size=3)), rng.normal(size=3)
+    return out
+
+
+def random_dofs(type_: str, rng: np.random.Generator) -> list[Dof]:
+    """Degrees of freedom of a type about axes of a random, right-angled system, with values of every field."""
+    dofs, turn = make_dofs(type_), rotation_matrix(rng.normal(size=3))
+    for dof in dofs:
+        dof.axis = turn @ dof.axis
+        dof.lower, dof.upper = -float(rng.uniform(1, 2)), float(rng.uniform(1, 2))
+        dof.velocity, dof.rest, dof.damping = rng.normal(size=3).tolist()
+        if DOF_SIZE[dof.kind] == 1:
+            dof.position = float(rng.normal())
+        if dof.kind == "ball":
+            dof.start = tuple(rng.normal(size=3).tolist())
+    return dofs
+
+
+def chain(seed: int, type_: str) -> Mechanism:
+    """Four bodies, the first of which is a root; the second joint is of the type."""
+    rng = np.random.default_rng(seed)
+    bodies = [Body(str(number), f"body {number}", pose(rng)) for number in range(4)]
+    joints = []
+    for number, kind in enumerate(("revolute", type_, "universal")):
+        joint = Joint(IDS[number], f"joint {number}", kind, str(number), str(number + 1), dofs=random_dofs(kind, rng))
+        frame = pose(rng)
+        joint.frame_parent = inverse(bodies[number].pose) @ frame
+        joint.frame_child = inverse(bodies[number + 1].pose) @ frame
+        joints.append(joint)
+    return Mechanism("chain", bodies=bodies, joints=joints)
+
+
+def sizes(mechanism: Mechanism) -> dict[str, int]:
+    return {joint.id: sum(DOF_SIZE[dof.kind] for dof in joint.dofs) for joint in mechanism.joints}
+
+
+def random_values(mechanism: Mechanism, seed: int) -> dict[str, Array]:
+    rng = np.random.default_rng(seed + 1)
+    return {own: 0.7 * rng.normal(size=size) for own, size in sizes(mechanism).items()}
+
+
+def poses(mechanism: Mechanism, values: dict[str, Array]) -> dict[str, Array]:
+    tree = spanning_tree(mechanism, ["0"])
+    found = tree.forward({own: value[None] for own, value in values.items()})[0]
+    return {body.id: found[tree.index[body.id]] for body in mechanism.bodies}
+
+
+def held(edit: Edit, values: dict[str, Array]) -> tuple[Mechanism, dict[str, Array]]:
+    """The edited mechanism, its bodies held where they were at the values, and its values there."""
+    design = {body.id: body.pose for body in edit.before.bodies}
+    moves = {own: at @ inverse(design[own]) for own, at in poses(edit.before, values).items()}
+    after = deepcopy(edit.after)
+    fixed = {own: each.held for own, each in edit.joints.items() if each.held is not None}
+    given = {own: each.values for own, each in edit.joints.items() if each.values is not None}
+    state = PosedState(moves, ["0"], {*values} & {*sizes(after)}, edited=fixed, values=given)
+    found = preserve_seen_poses(spanning_tree(after, ["0"]), state)
+    return after, {own: values[own] for own in sizes(after) if own in values} | given | found.values
+
+
+def misses(one: dict[str, Array], other: dict[str, Array]) -> float:
+    return max(float(np.abs(one[own] - other[own]).max()) for own in one.keys() & other.keys())
+
+
+# ---------------------------------------------------------------- degrees of freedom
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds, types, types)
+def test_a_joint_of_another_type_keeps_all_bodies_in_place(seed: int, old: str, new: str) -> None:
+    mechanism = chain(seed, old)
+    values = random_values(mechanism, seed)
+    edit = change_type(mechanism, "b", new, values["b"])
+    after, now = held(edit, values)
+    assert misses(poses(after, now), poses(mechanism, values)) < 1e-6
+    assert joint_by_id(after)["b"].type == new
+    assert len(now["b"]) == sizes(after)["b"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, types, types)
+def test_a_type_change_leaves_its_input_and_all_other_parts_alone(seed: int, old: str, new: str) -> None:
+    mechanism = chain(seed, old)
+    copy = deepcopy(mechanism)
+    edit = change_type(mechanism, "b", new, random_values(mechanism, seed)["b"])
+    np.testing.assert_equal(asdict(mechanism), asdict(copy))
+    assert all(one is other for one, other in zip(edit.after.bodies, mechanism.bodies, strict=True))
+    before, after = joint_by_id(mechanism), joint_by_id(edit.after)
+    assert after["a"] is before["a"] and after["c"] is before["c"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, types)
+def test_a_joint_of_the_same_type_is_left_unchanged(seed: int, type_: str) -> None:
+    mechanism = chain(seed, type_)
+    edit = change_type(mechanism, "b", type_, random_values(mechanism, seed)["b"])
+    assert edit.after is mechanism and not edit.joints
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, types, types)
+def test_values_that_continue_keep_their_axis_stops_and_keyframes(seed: int, old: str, new: str) -> None:
+    mechanism = chain(seed, old)
+    edit = change_type(mechanism, "b", new, random_values(mechanism, seed)["b"])
+    if "b" not in edit.joints:
+        return
+    before, after = (joint_by_id(each)["b"].dofs for each in (mechanism, edit.after))
+    numbers = edit.joints["b"].numbers
+    assert numbers is not None
+
+    def at(dofs: list[Dof]) -> list[Dof]:
+        return [dof for dof in dofs for _ in range(DOF_SIZE[dof.kind])]
+
+    for was, (now, factor) in numbers.items():
+        one, other = at(before)[was], at(after)[now]
+        assert factor == 1.0 and one.kind == other.kind
+        assert (one.lower, one.upper, one.damping) == (other.lower, other.upper, other.damping)
+        if DOF_SIZE[one.kind] == 1:
+            assert one.axis == pytest.approx(other.axis, abs=1e-6)
+
+
+def test_a_ball_joint_made_of_a_hinge_begins_where_the_hinge_began() -> None:
+    mechanism = chain(3, "revolute")
+    edit = change_type(mechanism, "b", "ball", np.array([0.2]))
+    dof = joint_by_id(mechanism)["b"].dofs[0]
+    assert joint_by_id(edit.after)["b"].dofs[0].start == pytest.approx(dof.axis * dof.position)
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="hinge"):
+        change_type(chain(1, "revolute"), "b", "hinge", np.zeros(1))
+
+
+def test_assembled_values_become_the_initial_values_of_the_loop_of_a_joint_alone() -> None:
+    mechanism = chain(5, "revolute")
+    closing = replace(deepcopy(mechanism.joints[0]), id="d", parent="3", child="0")
+    mechanism.joints.append(closing)
+    mechanism.bodies.append(Body("4", "apart"))
+    mechanism.joints.append(replace(deepcopy(mechanism.joints[0]), id="e", parent="3", child="4"))
+    values = {"a": np.array([0.25]), "e": np.array([0.5])}
+    joints = joint_by_id(adopt_initial_values(mechanism, "b", values))
+    assert joints["a"].dofs[0].position == 0.25
+    assert joints["e"] is joint_by_id(mechanism)["e"], "it is in no loop"
+    assert adopt_initial_values(mechanism, "e", values) is mechanism
+
+
+# ---------------------------------------------------------------- ends
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds, types, st.booleans())
+def test_swapped_ends_move_all_bodies_as_before(seed: int, type_: str, posed: bool) -> None:
+    mechanism = chain(seed, type_)
+    if type_ == "free":
+        joint_by_id(mechanism)["b"].dofs[0].start = ()
+    values = random_values(mechanism, seed)
+    edit = swap_ends(mechanism, "b", values["b"] if posed else None)
+    joint = joint_by_id(edit.after)["b"]
+    assert (joint.parent, joint.child) == ("2", "1")
+    if posed:
+        now = edit.joints["b"].values
+        assert now is not None
+        assert misses(poses(edit.after, values | {"b": now}), poses(mechanism, values)) < 1e-9
+        back = swap_ends(edit.after, "b", now).joints["b"].values
+        assert back == pytest.approx(values["b"], abs=1e-12)
+    else:
+        assert edit.joints["b"].values is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, types)
+def test_ends_swapped_twice_are_the_joint_itself(seed: int, type_: str) -> None:
+    mechanism = chain(seed, type_)
+    if type_ == "free":
+        joint_by_id(mechanism)["b"].dofs[0].start = ()
+    once = swap_ends(mechanism, "b", None)
+    twice = swap_ends(once.after, "b", None)
+    np.testing.assert_equal(asdict(joint_by_id(twice.after)["b"]), asdict(joint_by_id(mechanism)["b"]))
+    both = {
+        old: (twice.joints["b"].numbers[new][0], factor * twice.joints["b"].numbers[new][1])
+        for old, (new, factor) in once.joints["b"].numbers.items()
+    }
+    assert both == {number: (number, 1.0) for number in range(sizes(mechanism)["b"])}
+
+
+def test_a_free_joint_that_begins_elsewhere_and_one_at_the_world_are_not_swapped() -> None:
+    mechanism = chain(2, "free")
+    joint_by_id(mechanism)["b"].dofs[0].start = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match="free joint"):
+        swap_ends(mechanism, "b", None)
+    mechanism.joints[0] = replace(mechanism.joints[0], parent=None)
+    with pytest.raises(ValueError, match="not between two bodies"):
+        swap_ends(mechanism, "a", None)
+
+
+# ---------------------------------------------------------------- place
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, types)
+def test_a_moved_joint_keeps_all_bodies_in_place_and_stands_where_it_was_put(seed: int, type_: str) -> None:
+    mechanism = chain(seed, type_)
+    values = random_values(mechanism, seed)
+    frame = pose(np.random.default_rng(seed + 2))
+    edit = move_joint(mechanism, "b", frame, values["b"])
+    joint, bodies = joint_by_id(edit.after)["b"], body_by_id(edit.after)
+    assert joint_frame_world(joint, bodies) == pytest.approx(frame, abs=1e-9)
+    assert joint_child_frame_world(joint, bodies) == pytest.approx(frame, abs=1e-9)
+    after, now = held(edit, values)
+    assert misses(poses(after, now), poses(mechanism, values)) < 1e-6
+    assert joint_frame_world(joint_by_id(after)["b"], body_by_id(after)) == pytest.approx(frame, abs=1e-9)
+    assert now["b"] == pytest.approx(values["b"])
+
+
+def test_a_moved_joint_keeps_the_opening_of_its_loop() -> None:
+    mechanism = chain(4, "revolute")
+    apart = pose(np.random.default_rng(1))
+    joint = joint_by_id(mechanism)["b"]
+    joint.frame_child = joint.frame_child @ apart
+    edit = move_joint(mechanism, "b", pose(np.random.default_rng(2)), np.zeros(1))
+    moved, bodies = joint_by_id(edit.after)["b"], body_by_id(edit.after)
+    opening = inverse(joint_frame_world(moved, bodies)) @ joint_child_frame_world(moved, bodies)
+    assert opening == pytest.approx(apart, abs=1e-9)
+
+
+# ---------------------------------------------------------------- parts
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, types)
+def test_an_added_joint_joins_its_bodies_where_they_stand(seed: int, type_: str) -> None:
+    mechanism = chain(seed, "revolute")
+    values = random_values(mechanism, seed)
+    seen = poses(mechanism, values)
+    mechanism.bodies.append(Body("4", "apart", pose(np.random.default_rng(seed + 3))))
+    frame = pose(np.random.default_rng(seed + 4))
+    design = body_by_id(mechanism)
+    sides = inverse(design["3"].pose) @ frame, inverse(design["4"].pose) @ frame
+    edit = add_joint(mechanism, Joint("new", "new", type_, "3", "4", *sides, dofs=random_dofs(type_, _rng(seed))))
+    after, now = held(edit, values)
+    there = poses(after, now)
+    assert misses(there, seen | {"4": design["4"].pose}) < 1e-6
+    assert np.array_equal(now["new"], np.zeros(sizes(after)["new"]))
+
+
+def _rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_a_joint_of_a_body_with_itself_or_with_a_stranger_is_refused() -> None:
+    mechanism = chain(1, "revolute")
+    with pytest.raises(ValueError, match="same body"):
+        add_joint(mechanism, Joint("new", "new", "weld", "1", "1"))
+    with pytest.raises(ValueError, match="not a body of"):
+        add_joint(mechanism, Joint("new", "new", "weld", "1", "elsewhere"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.sampled_from("0123")), st.sets(st.sampled_from([*IDS])))
+def test_deleted_parts_leave_no_reference_to_them(bodies: set[str], joints: set[str]) -> None:
+    mechanism = chain(1, "revolute")
+    mechanism.bodies[0].twin, mechanism.bodies[3].twin = "3", "0"
+    mechanism.joints[0].twin, mechanism.joints[2].twin = "c", "a"
+    mechanism.frames = [Frame("f", own) for own in (*"0123", None)]
+    mechanism.lights = [Light("l", body=own) for own in (*"0123", None)]
+    mechanism.restraints = [Restraint("r", bodies=("0", None)), Restraint("s", joint="b"), Restraint("t")]
+    if not (bodies or joints):
+        with pytest.raises(ValueError, match="Select"):
+            delete_parts(mechanism, bodies, joints)
+        return
+    edit = delete_parts(mechanism, bodies, joints)
+    after, left = edit.after, {*"0123"} - bodies
+    assert [body.id for body in after.bodies] == sorted(left)
+    assert {joint.id for joint in after.joints} == {
+        joint.id for joint in mechanism.joints if joint.id not in joints and {joint.parent, joint.child} <= left
+    }
+    kept = {joint.id for joint in after.joints}
+    assert all(body.twin in {None, *left} for body in after.bodies)
+    assert all(joint.twin in {None, *kept} for joint in after.joints)
+    assert {frame.body for frame in after.frames} == {light.body for light in after.lights} == {None, *left}
+    assert {each.name for each in after.restraints} == {"t"} | ({"r"} & _if("0" in left, "r")) | _if("b" in kept, "s")
+    assert (edit.deleted_bodies, edit.deleted_joints) == ({*"0123"} - left, {*IDS} - kept)
+    untouched = {"1", "2"} & left
+    assert all(body_by_id(after)[own] is body_by_id(mechanism)[own] for own in untouched)
+
+
+def _if(condition: bool, name: str) -> set[str]:
+    return {name} if condition else set()
+
+
+def test_edits_one_after_the_other_are_one_edit() -> None:
+    mechanism = chain(6, "revolute")
+    first = swap_ends(mechanism, "a", np.array([0.5]))
+    both = first.then(change_dofs(first.after, "b", "weld", [], np.array([0.1])))
+    assert both.before is mechanism and {*both.joints} == {"a", "b"}
+    assert joint_by_id(both.after)["a"].parent == "1" and joint_by_id(both.after)["b"].dofs == []
