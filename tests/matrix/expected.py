@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 
 #: Patterns of names of cells, and why they fail.
-EXPECTED: dict[str, str] = {
-    r"joint_keyframes-(ball|free)-\w+-animated-\w+": (
-        "*Set Joint Type* holds the present frame: keyframes of a hinge are not converted to those of a ball or a free "
-        "joint"
-    ),
-    r"slider_keyframes-free-\w+-animated-\w+": (
-        "*Set Joint Type* holds the present frame: keyframes of a slider are not converted to those of a free joint"
-    ),
-}
+EXPECTED: dict[str, str] = {}
 
 
 def why_expected(name: str) -> str:

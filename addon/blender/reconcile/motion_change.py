@@ -1,32 +1,42 @@
-"""Change of a mechanism's motion by an edit of joints, and keyframes of closed loops that it cuts."""
+"""Change of a mechanism's motion by an edit of joints: keyframes of other types, and of closed loops that it cuts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
+from ...core.editing.edits import JointEdit
 from ...core.kinematics import initial_joint_values
 from ...core.model import Array
+from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
 from ..animation.actions import active_action
-from ..animation.keying import MIN_KEY_SPACING
+from ..animation.fcurves import CurveData, CurveKeys, read_curve, write_curve
+from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
-from ..compat import action_curves
+from ..compat import action_curves, new_curve
 from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.queries import parts
-from ..rig.ball_channels import coordinates_from_keys
+from ..rig.ball_channels import coordinates_from_keys, unwrap_rotation_vectors
 from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
 from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
+#: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
+_KEY_TOLERANCE = 1e-5
+#: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
+#: of them on a straight line; and bisections to reach both.
+_MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 #: Maximum number of compared keyframes, evenly chosen.
 _MAX_FRAMES = 200
 #: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
@@ -73,7 +83,8 @@ class KeyframePoses:
             return report
         was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (self.before, after))
         apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
-        turned = np.abs(now[:, :, :3, :3] - was[:, :, :3, :3]).max(axis=(2, 3))
+        # of two rotations by an angle between them, 2 sin(angle / 2)
+        turned = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
         places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
         size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
         off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
@@ -113,29 +124,12 @@ class KeyframePoses:
 def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
     """Return the joint values (frames, size) from keyframes, within stops and with closed loops solved, by id."""
     curves, stops, out = _playing_curves(rig), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
-
-    def numbers(bone: str, prop: str, path: str, index: int) -> Array:
-        curve = curves.get((path, index))
-        if curve is None:
-            return np.full(len(frames), getattr(rig.pose.bones[bone], prop)[index])
-        return np.array([curve.evaluate(frame) for frame in frames])
-
-    def block(own: Sequence[Channel]) -> Array:
-        first = own[0]
-        found = [numbers(first.bone, path.rpartition(".")[2], path, index) for path, index in first.curves()]
-        places = np.array(found[4:]).T if first.kind == "free" else None
-        turn = block_rotation(rig, first.bone)
-        return coordinates_from_keys(places, np.array(found[:4]).T, turn, first.is_reversed, first.kind == "free")
-
     for joint, own in servo_channels(rig).items():
-        columns: list[Array] = []
-        for channel in own:
+        values = out[joint] = _curve_values(rig, own, curves, frames)
+        for column, channel in enumerate(own):
             if channel.is_single:
-                value = numbers(channel.bone, channel.prop, channel.path, channel.index)
-                columns.append(clamp_values_to_stops(value, stops.get((joint, channel.dof_index), (None, None))))
-            elif channel.index == 0:
-                columns += list(block([c for c in own if c.bone == channel.bone and not c.is_single]).T)
-        out[joint] = np.array(columns).T
+                limits = stops.get((joint, channel.dof_index), (None, None))
+                values[:, column] = clamp_values_to_stops(values[:, column], limits)
     for loop in live_loops(rig):
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
@@ -143,6 +137,167 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         states = _loop_states(loop, frames)
         if states:
             out |= {joint: np.array([state[joint] for state in states]) for joint in states[0]}
+    return out
+
+
+def _curve_values(
+    rig: bpy.types.Object,
+    own: Sequence[Channel],
+    curves: Mapping[tuple[str, int], bpy.types.FCurve],
+    frames: Sequence[float],
+) -> Array:
+    """Return the joint values (frames, size) of a joint's channels from curves, by identifier, else from its pose."""
+
+    def numbers(bone: str, path: str, index: int) -> Array:
+        curve = curves.get((path, index))
+        if curve is None:
+            return np.full(len(frames), getattr(rig.pose.bones[bone], path.rpartition(".")[2])[index])
+        return np.array([curve.evaluate(frame) for frame in frames])
+
+    columns: list[Array] = []
+    for channel in own:
+        if channel.is_single:
+            columns.append(numbers(channel.bone, channel.path, channel.index))
+        elif channel.index == 0:
+            found = [numbers(channel.bone, path, index) for path, index in channel.curves()]
+            free = channel.kind == "free"
+            places = np.array(found[4:]).T if free else None
+            turn = block_rotation(rig, channel.bone)
+            columns += list(coordinates_from_keys(places, np.array(found[:4]).T, turn, channel.is_reversed, free).T)
+    return np.array(columns).T.reshape(len(frames), len(own))
+
+
+@dataclass
+class _ConvertedKeys:
+    """Keyframes of a joint in an Action, in its new values.
+
+    Attributes:
+        action: The Action.
+        joint: Id of the joint.
+        frames: Frames (n,).
+        values: New values (n, size).
+        how: Interpolation (n,).
+        given: Mask (n,) of the keyframes that were there; the others are between them.
+        course: A curve of the joint as it was, for what holds beyond the keyframes.
+    """
+
+    action: bpy.types.Action
+    joint: str
+    frames: Array
+    values: Array
+    how: NDArray[np.int32]
+    given: NDArray[np.bool_]
+    course: CurveData
+
+
+class KeyConversion:
+    """Keyframes of joints that get other degrees of freedom: read before the edit, written after it.
+
+    Keyframes are added where straight lines between the new values would not follow the old motion.
+    """
+
+    def __init__(self, rig: bpy.types.Object, present: RigState, edits: Mapping[str, JointEdit]) -> None:
+        self.rig = rig
+        self._found: list[_ConvertedKeys] = []
+        for joint, edit in edits.items():
+            own = present.channels.get(joint, [])
+            for action in present.actions if edit.convert is not None and own else ():
+                found = action_curves(rig, action, create=False) or ()
+                curves = {(curve.data_path, curve.array_index): curve for curve in found}
+                mine = [curves[place] for each in own for place in each.curves() if place in curves]
+                mine = [curve for curve in dict.fromkeys(mine) if len(curve.keyframe_points)]
+                if mine:
+                    self._convert(action, joint, own, edit, curves, mine)
+
+    def _convert(
+        self,
+        action: bpy.types.Action,
+        joint: str,
+        own: Sequence[Channel],
+        edit: JointEdit,
+        curves: Mapping[tuple[str, int], bpy.types.FCurve],
+        mine: Sequence[bpy.types.FCurve],
+    ) -> None:
+        assert edit.convert is not None
+        keys = [CurveKeys.of(curve) for curve in mine]
+        given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
+        held = np.all([_is_held(each, given) for each in keys], axis=0)
+        frames = _with_frames_between(given, held)
+        values = _curve_values(self.rig, own, curves, frames.tolist())
+        for _round in range(_MAX_HALVINGS if len(frames) > 1 else 0):
+            middles = 0.5 * (frames[:-1] + frames[1:])
+            between = _curve_values(self.rig, own, curves, middles.tolist())
+            bent = np.abs(between - 0.5 * (values[:-1] + values[1:])).max(axis=1) > _BEND_TOLERANCE
+            bent |= np.abs(np.diff(values, axis=0)).max(axis=1) > _MAX_STEP
+            bent &= ~_is_held_at(given, held, frames)[:-1] & (np.diff(frames) > 2.0 * MIN_KEY_SPACING)
+            if not bent.any():
+                break
+            frames, values = np.concatenate([frames, middles[bent]]), np.concatenate([values, between[bent]])
+            order = np.argsort(frames)
+            frames, values = frames[order], values[order]
+        self._found.append(
+            _ConvertedKeys(
+                action,
+                joint,
+                frames,
+                edit.convert(values),
+                np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
+                np.isin(frames, given),
+                read_curve(mine[0]),
+            )
+        )
+
+    def write(self) -> None:
+        """Write the keyframes to the channels that the joints have now."""
+        channels = servo_channels(self.rig) if self._found else {}
+        for keys in self._found:
+            own = channels.get(keys.joint, [])
+            if len(own) != keys.values.shape[1]:
+                continue
+            values = _continuous(own, keys.values)
+            needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
+            kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
+            tracks: Tracks = {
+                channel: (keys.frames[kept], column[kept], keys.how[kept])
+                for channel, column in zip(own, values.T, strict=True)
+            }
+            curves = action_curves(self.rig, keys.action)
+            for track in curve_tracks(self.rig, tracks):
+                curve = curves.find(track.path, index=track.array_index)
+                if curve is not None:
+                    curves.remove(curve)
+                curve = new_curve(curves, track.path, track.array_index, track.bone)
+                fill_curve(curve, track.frames, track.values, track.how)
+                write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+
+
+def _is_held(keys: CurveKeys, frames: Array) -> NDArray[np.bool_]:
+    """Return the mask (n,) of frames from which a curve is constant until its next key."""
+    before = np.searchsorted(keys.places, frames.astype(np.float32), side="right") - 1
+    return np.where(before < 0, True, keys.held[np.maximum(before, 0)])
+
+
+def _with_frames_between(given: Array, held: NDArray[np.bool_]) -> Array:
+    """Return frames (n,) with all whole frames between them, except after those that are ``held`` (n,)."""
+    spans = zip(given[:-1].tolist(), given[1:].tolist(), held[:-1].tolist(), strict=True)
+    between = [np.arange(np.floor(first) + 1.0, last) for first, last, holds in spans if not holds]
+    frames = np.unique(np.concatenate([given, *between]))
+    near = np.diff(frames, prepend=-np.inf) < MIN_KEY_SPACING
+    return frames[~near | np.isin(frames, given)]
+
+
+def _is_held_at(given: Array, held: NDArray[np.bool_], frames: Array) -> NDArray[np.bool_]:
+    return held[np.searchsorted(given, frames, side="right") - 1]
+
+
+def _continuous(own: Sequence[Channel], values: Array) -> Array:
+    """Return joint values (n, size) without jumps by whole turns."""
+    out = values.copy()
+    for column, channel in enumerate(own):
+        if not channel.is_single and channel.index == 0:
+            out[:, column : column + 3] = unwrap_rotation_vectors(values[:, column : column + 3])
+        elif channel.is_single and channel.is_angle:
+            out[:, column] = np.unwrap(values[:, column])
     return out
 
 

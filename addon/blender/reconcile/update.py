@@ -26,7 +26,7 @@ from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from .foreign_objects import attached_objects, preserve_world_poses
-from .motion_change import KeyframePoses, joints_sharing_loops
+from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
 from .rig_update import physics_suspended, update_armature
 
@@ -52,6 +52,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
         return Report()
     report = Report()
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
+    keys = KeyConversion(rig, present, edit.joints)
     empties = parts_by_id(rig, "JOINT")
     if any(joint.id in empties and empties[joint.id].parent != rig for joint in changed):
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
@@ -65,6 +66,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
             if joint.id not in empties:
                 record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
         report.extend(update_armature(rig, present, edit.joints))
+        keys.write()
     report.extend(motion.change())
     return report
 

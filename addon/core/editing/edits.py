@@ -6,7 +6,7 @@ alone are the same objects in both mechanisms, and parts that it changes are new
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -30,11 +30,13 @@ class JointEdit:
         held: Values (size,) of the changed joint at which its bodies are seen; None if they stay anyway.
         values: New channel values (size,); None: unchanged.
         numbers: New index and factor by previous index of its values; None: unchanged.
+        convert: Returns the new values (n, size) of previous ones (n, previous size), where none of them continues.
     """
 
     held: Array | None = None
     values: Array | None = None
     numbers: Mapping[int, tuple[int, float]] | None = None
+    convert: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -71,7 +72,10 @@ def change_dofs(
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
         _set_initial_values(made, _convert_values(joint.dofs, kept, dofs, start))
-    edit = JointEdit(now, now, _match_dofs(joint.dofs, kept, dofs))
+    numbers, convert = _match_dofs(joint.dofs, kept, dofs), None
+    if not numbers and joint.dofs and dofs:
+        convert = partial(_nearest_values, joint.dofs, dofs)
+    edit = JointEdit(now, now, numbers, convert)
     return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
 
 
@@ -124,7 +128,12 @@ def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof],
     motion = _motion(old, value)
     if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
         return same
-    near = joint_values_from_transform(_joint_with(new), motion[None])[0]
+    return _nearest_values(old, new, value[None])[0]
+
+
+def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Array:
+    """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
+    near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
     return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
 
 

@@ -1,0 +1,165 @@
+"""Keyframes of a joint that gets another type: the bodies move as before wherever the new type can do the motion.
+
+Poses are those that Blender evaluates, at the frames of the keyframes and between them, before and after the edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon.blender.animation.actions import stored_poses
+from addon.blender.animation.pose_library import recall_pose, zero_servos
+from addon.blender.compat import action_curves, all_curves
+from addon.blender.data.access import record_of
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
+from addon.blender.editing.joints import set_joint_type
+from tests.support.holding import Seen
+from tests.support.scenes import made, pick
+
+#: Frames, some of them between whole ones: in front of the first keyframe, at keyframes, between, behind the last.
+FRAMES = [-3.0, 1.0, 4.0, 7.5, 12.0, 18.25, 25.0, 30.0]
+#: Largest difference of poses: keyframes are 32-bit numbers, and Blender interpolates the four numbers of quaternions.
+APART = 2e-4
+
+
+def joint(rig: Any, name: str) -> Any:
+    return next(each for each in parts(rig, "JOINT") if record_of(each).source_name == name)
+
+
+def channels(rig: Any, empty: Any) -> Any:
+    return servo_channels(rig)[record_of(empty).source_id]
+
+
+def key(rig: Any, empty: Any, values: dict[float, float], interpolation: str) -> list[Any]:
+    """Key the first value of a joint; its curves."""
+    channel = channels(rig, empty)[0]
+    pose = rig.pose.bones[channel.bone]
+    for frame, value in values.items():
+        getattr(pose, channel.prop)[channel.index] = value
+        pose.keyframe_insert(channel.prop, index=channel.index, frame=frame)
+    curves = [c for c in action_curves(rig, rig.animation_data.action) if c.data_path == channel.path]
+    for curve in curves:
+        for point in curve.keyframe_points:
+            point.interpolation = interpolation
+        curve.update()
+    return curves
+
+
+def motion(rig: Any) -> dict[float, Seen]:
+    scene, out = bpy.context.scene, {}
+    for frame in FRAMES:
+        scene.frame_set(int(np.floor(frame)), subframe=frame % 1.0)
+        out[frame] = Seen.of(rig)
+    scene.frame_set(4)
+    return out
+
+
+def apart(before: dict[float, Seen], after: dict[float, Seen]) -> float:
+    return max(before[frame].apart(after[frame])[0] for frame in FRAMES)
+
+
+def retype(empty: Any, type_: str) -> None:
+    pick(empty)
+    assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+
+
+@pytest.mark.parametrize("type_", ["ball", "free"])
+@pytest.mark.parametrize(
+    ("values", "interpolation"),
+    [
+        ({1.0: 0.2, 12.0: -0.9, 25.0: 0.7}, "LINEAR"),
+        ({1.0: 0.2, 12.0: -0.9, 25.0: 0.7}, "BEZIER"),
+        ({1.0: 0.2, 12.0: -0.9, 25.0: 0.7}, "CONSTANT"),
+        ({1.0: 0.0, 25.0: 9.0}, "LINEAR"),
+        ({12.0: 0.6}, "BEZIER"),
+        ({1.5: 0.1, 4.25: 0.8, 25.0: 0.0}, "LINEAR"),
+    ],
+)
+def test_keyframes_of_a_hinge_become_those_of_a_ball(
+    blank: Any, type_: str, values: dict[float, float], interpolation: str
+) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    for dof in record_of(empty).joint.dofs:
+        dof.use_lower = dof.use_upper = False
+    key(rig, empty, values, interpolation)
+    before = motion(rig)
+    retype(empty, type_)
+    assert apart(before, motion(rig)) < APART
+    frames = {point.co[0] for curve in all_curves(rig.animation_data.action) for point in curve.keyframe_points}
+    assert {*values} <= frames
+    if interpolation == "CONSTANT" or len(values) == 1:
+        assert frames == {*values}, "nothing moves between them"
+
+
+def test_ball_keyframes_become_those_of_three_hinges(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    key(rig, empty, {1.0: 0.2, 12.0: -0.9, 25.0: 0.7}, "LINEAR")
+    before = motion(rig)
+    retype(empty, "ball")
+    retype(empty, "euler")
+    assert apart(before, motion(rig)) < APART
+    curves = [curve.data_path for curve in action_curves(rig, rig.animation_data.action)]
+    assert not [path for path in curves if "quaternion" in path]
+    assert len(curves) == 3
+
+
+def test_a_motion_that_the_new_type_cannot_do_is_reported_with_its_error(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    key(rig, empty, {1.0: 0.2, 25.0: 0.7}, "LINEAR")
+    bpy.context.scene.frame_set(1)
+    before = Seen.of(rig)
+    report = set_joint_type(empty, "prismatic")
+    assert before.apart(Seen.of(rig))[0] < 1e-5
+    (told,) = [entry.message for entry in report.entries if entry.code == "motion-changed"]
+    assert "28.6°" in told and "frame 25" in told, "0.5 rad"
+
+
+@pytest.mark.parametrize("type_", ["ball", "free"])
+def test_stored_poses_are_converted_as_well(blank: Any, type_: str) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    channel = channels(rig, empty)[0]
+    getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] = 0.4
+    pick(rig)
+    assert bpy.ops.knuckle.store_pose(name="Bent") == {"FINISHED"}
+    bpy.context.view_layer.update()
+    before = Seen.of(rig)
+    zero_servos(rig, bpy.context.scene)
+    retype(empty, type_)
+    assert before.apart(Seen.of(rig))[0] > 0.01
+    pick(rig)
+    (stored,) = stored_poses(rig)
+    recall_pose(rig, stored, bpy.context.scene)
+    bpy.context.view_layer.update()
+    assert before.apart(Seen.of(rig))[0] < APART
+
+
+def test_a_cyclic_motion_stays_cyclic(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    (curve,) = key(rig, empty, {1.0: 0.2, 7.0: -0.3, 13.0: 0.2}, "LINEAR")
+    curve.modifiers.new("CYCLES")
+    before = motion(rig)
+    retype(empty, "ball")
+    assert apart(before, motion(rig)) < APART
+
+
+def test_undo_brings_the_keyframes_back(blank: Any, tmp_path: Path) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    key(rig, empty, {1.0: 0.2, 25.0: 0.7}, "BEZIER")
+    name = rig.name
+    before = motion(rig)
+    bpy.ops.ed.undo_push(message="keyed")
+    retype(empty, "ball")
+    bpy.ops.ed.undo_push(message="type")
+    bpy.ops.ed.undo()
+    assert apart(before, motion(bpy.data.objects[name])) < 1e-6
