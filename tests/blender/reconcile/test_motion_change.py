@@ -4,7 +4,6 @@ Poses are those that Blender evaluates, at the frames of the keyframes and betwe
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import bpy
@@ -152,7 +151,7 @@ def test_a_cyclic_motion_stays_cyclic(blank: Any) -> None:
     assert apart(before, motion(rig)) < APART
 
 
-def test_undo_brings_the_keyframes_back(blank: Any, tmp_path: Path) -> None:
+def test_undo_brings_the_keyframes_back(blank: Any) -> None:
     rig = made("sensor_leg.xml")
     empty = joint(rig, "shank")
     key(rig, empty, {1.0: 0.2, 25.0: 0.7}, "BEZIER")
