@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from .model import DofKind
@@ -65,6 +65,15 @@ class NamedDof(Protocol):
     def name(self) -> str:
         """Return the name, empty where there is none."""
         ...
+
+
+def unique_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
+    number, out = 1, name
+    while out in taken:
+        number += 1
+        out = f"{name} {number}"
+    return out
 
 
 def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -264,7 +264,7 @@ def _move(joints: Any, empty: Any) -> None:
 
 def _duplicate(limbs: Any, rig: Any, body: Any) -> None:
     limb = limbs.find_limb(rig, [body])
-    limbs.duplicate_limb(rig, limb, (0.1, 0.2, 0.3))
+    limbs.duplicate_limb(rig, limb, np.array([0.1, 0.2, 0.3]))
 
 
 def _payload(authoring: Any, rig: Any, body: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -283,15 +283,6 @@ def unregister() -> None:
     disconnect(_HANDLERS)
     clear_adopted()
     _session_models.clear()
-
-
-def unique_name(name: str, taken: Collection[str]) -> str:
-    """A name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
-    number, out = 1, name
-    while out in taken:
-        number += 1
-        out = f"{name} {number}"
-    return out
 
 
 def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Object:

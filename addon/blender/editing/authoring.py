@@ -18,12 +18,12 @@ from ...core.editing.edits import body_by_id
 from ...core.joint_types import make_dofs
 from ...core.mass_properties import shape_centroid, shape_volume, unit_inertia
 from ...core.model import Array, Joint, Mechanism, Plane, Shape, World
+from ...core.naming import unique_name
 from ...core.primitive_fit import fit_primitive, mesh_mass_properties
 from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import flatten_pose, write_shape
-from ..data.copied_mechanisms import unique_name
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.queries import child_collection, part_ids, require_rig, rig_of
 from ..data.twin_links import parts_by_id

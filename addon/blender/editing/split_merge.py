@@ -15,6 +15,7 @@ from mathutils import Matrix
 from ...core.editing.edits import JointEdit, body_by_id, joint_by_id
 from ...core.kinematics import joint_child_frame_world, joint_frame_world
 from ...core.model import Body, Joint
+from ...core.naming import unique_name
 from ...core.report import Message, Report, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -22,7 +23,7 @@ from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import Channel, bone_of_path, servo_channels
 from ..data.conversion import flatten_pose, mirror_plane_of
-from ..data.copied_mechanisms import mark_as_adopted, unique_name
+from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
 from ..data.twin_links import parts_by_id, twin_of, twins_by_part, unlink_twin

@@ -19,12 +19,14 @@ from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import flatten_pose, write_dof, write_dofs
+from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import child_collection, parts, record_deletion
 from ..data.twin_links import parts_by_id
 from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
+from ..scene.bodies import com_pose
 from .foreign_objects import attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
@@ -44,28 +46,37 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
     Returns:
         The report.
     """
-    before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-    changed = [joint for own, joint in after.items() if joint is not before.get(own)]
-    redefined = before.keys() - after.keys()
-    redefined |= {joint.id for joint in changed if joint.id in before and _kinds(joint) != _kinds(before[joint.id])}
-    if not changed and edit.after.bodies == edit.before.bodies and not redefined:
+    before, known = joint_by_id(edit.before), body_by_id(edit.before)
+    joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
+    bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
+    redefined = edit.deleted_joints
+    redefined |= {joint.id for joint in joints if joint.id in before and _kinds(joint) != _kinds(before[joint.id])}
+    if not (joints or bodies or redefined or edit.deleted_bodies):
         return Report()
     report = Report()
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
     keys = KeyConversion(rig, present, edit.joints)
-    empties = parts_by_id(rig, "JOINT")
-    if any(joint.id in empties and empties[joint.id].parent != rig for joint in changed):
+    objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
+    changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
+    if any(obj is not None and obj.parent != rig for obj in changed):
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
         _delete_parts(rig, edit)
-        bodies, known = parts_by_id(rig, "BODY"), body_by_id(edit.after)
-        for joint in changed:
-            empty = empties.get(joint.id) or _create_empty(rig, joint, bodies)
-            write_joint(empty, joint, before.get(joint.id), known, bodies, edit.joints.get(joint.id))
-            if joint.id not in empties:
+        made = _create_parts(rig, edit, objects, bodies, joints)
+        holders, after = objects["BODY"] | made["BODY"], body_by_id(edit.after)
+        for body in bodies:
+            write_body(holders[body.id], body, known.get(edit.copies.get(body.id, body.id)))
+            record_of(holders[body.id]).twin = body.twin or ""
+        for joint in joints:
+            empty = (objects["JOINT"] | made["JOINT"])[joint.id]
+            was = before.get(edit.copies.get(joint.id, joint.id))
+            write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
+            record_of(empty).twin = joint.twin or ""
+            if was is None:
                 record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
-        report.extend(update_armature(rig, present, edit.joints))
+        placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
+        report.extend(update_armature(rig, present, edit.joints, placed))
         keys.write()
     report.extend(motion.change())
     return report
@@ -97,6 +108,42 @@ def _delete_parts(rig: bpy.types.Object, edit: Edit) -> None:
         bpy.data.batch_remove([*objects, *shapes])
 
 
+def _create_parts(
+    rig: bpy.types.Object,
+    edit: Edit,
+    present: Mapping[str, _Objects],
+    bodies: Iterable[Body],
+    joints: Iterable[Joint],
+) -> dict[str, dict[str, bpy.types.Object]]:
+    """Create the objects of new parts; return them by role and id.
+
+    Copies are copies of the objects, with all that the user gave these.
+    """
+    made = dict[str, dict[str, bpy.types.Object]](BODY={}, JOINT={})
+    for body in bodies:
+        if body.id not in present["BODY"]:
+            original = present["BODY"][edit.copies[body.id]]
+            made["BODY"][body.id] = copy_part(original, body.name, body.id)
+            _copy_shapes(original, made["BODY"][body.id])
+    for joint in joints:
+        if joint.id in edit.copies:
+            made["JOINT"][joint.id] = copy_part(present["JOINT"][edit.copies[joint.id]], joint.name, joint.id)
+        elif joint.id not in present["JOINT"]:
+            made["JOINT"][joint.id] = _create_empty(rig, joint, present["BODY"])
+    return made
+
+
+def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
+    """Copy the collision shapes that are children of a body to its copy."""
+    for child in obj.children:
+        if record_of(child).role != "SHAPE":
+            continue
+        part = copy_into_same_collections(child)
+        part.parent = made
+        number = record_of(child).source_id.rpartition("/")[2]
+        record_of(part).source_id = f"{record_of(made).source_id}/{number}"
+
+
 def _create_empty(rig: bpy.types.Object, joint: Joint, bodies: _Objects) -> bpy.types.Object:
     empty = bpy.data.objects.new(joint.name, None)
     empty.empty_display_type = EMPTY_TYPE
@@ -115,6 +162,24 @@ def _extent(bodies: Collection[bpy.types.Object]) -> float:
     """Return the diagonal of the bounding box of bodies at their design (length units); 1 without bodies."""
     corners = [(obj.matrix_basis @ Vector(corner))[:] for obj in bodies for corner in obj.bound_box]
     return float(np.linalg.norm(np.ptp(corners, axis=0))) or 1.0 if corners else 1.0
+
+
+# ---------------------------------------------------------------- bodies
+
+
+def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
+    """Write a body to its object and record, as far as it differs from how it was; its shapes stay.
+
+    The object keeps its scale.
+    """
+    record = record_of(obj)
+    for name in ("mass", "immobile", "gravity", "collidable", "active"):
+        if before is None or getattr(body, name) != getattr(before, name):
+            setattr(record, name, getattr(body, name))
+    if before is None or not np.array_equal(body.com, before.com):
+        record.com = body.com.tolist()
+    if before is None or body.pose is not before.pose or body.com is not before.com:
+        set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 
 
 # ---------------------------------------------------------------- joints
