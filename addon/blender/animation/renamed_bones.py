@@ -19,7 +19,8 @@ from ..compat import all_curves, curve_groups
 from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
 from ..data.channels import bone_of_path, path_with_renamed_bone, servo_names_by_joint
 from ..data.queries import is_foreign
-from ..events.signals import Handlers, connect, disconnect, on_bones_renamed, signals_blocked
+from ..events.handlers import Handlers, connect, disconnect
+from ..events.signals import on_bones_renamed, signals_blocked
 from .loops import live_solver
 
 #: Role of a bone: joint id, root body id, step of the joint's chain.

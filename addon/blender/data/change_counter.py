@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import bpy
 from bpy.app.handlers import persistent
 
-from ..events.signals import Handlers, connect, disconnect
+from ..events.handlers import Handlers, connect, disconnect
 from .access import armature_of, record_of
 from .queries import parts, rigs_in
 

@@ -17,7 +17,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..events.signals import Handlers, connect, disconnect
+from ..events.handlers import Handlers, connect, disconnect
 from .access import armature_settings, record_of, settings
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject

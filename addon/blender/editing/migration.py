@@ -28,7 +28,8 @@ from ..data.conversion import add_to_report, dof_kinds_key, mirror_plane_of, set
 from ..data.documents import read_document
 from ..data.properties.model import CLASSES, DATA_VERSION
 from ..data.queries import child_collection, is_foreign, is_from_newer_release, parts, rigs_of
-from ..events.signals import Handlers, connect, disconnect, signals_blocked
+from ..events.handlers import Handlers, connect, disconnect
+from ..events.signals import signals_blocked
 from ..physics.simulation.setup import store_friction
 from ..reconcile.rig_update import existing_bones, record_joints
 from ..rig.bone_limits import update_all_bone_limits

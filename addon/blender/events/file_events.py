@@ -13,7 +13,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ...formats.document import cache
-from .signals import Handlers, connect, disconnect
+from .handlers import Handlers, connect, disconnect
 
 _state = {"looked": True}
 

@@ -1,4 +1,4 @@
-"""Signals emitted when our properties change, and registration of handlers and listeners."""
+"""Signals emitted when our properties change."""
 
 from __future__ import annotations
 
@@ -75,27 +75,3 @@ drive_changed = update_callback(on_drive_change)
 world_changed = update_callback(on_world_change)
 ground_changed = update_callback(on_ground_change)
 body_changed = update_callback(on_body_change)
-
-
-#: Pairs of the name of a list in ``bpy.app.handlers`` and a function to add to it.
-Handlers = Sequence[tuple[str, Callable[..., None]]]
-#: Pairs of a list of listeners and a function to add to it.
-Connections = Sequence[tuple[Any, Callable[..., Any]]]
-
-
-def connect(handlers: Handlers, listeners: Connections = ()) -> None:
-    """Add handlers and listeners to their lists; do nothing the second time."""
-    for calls, act in _callback_slots(handlers, listeners):
-        if act not in calls:
-            calls.append(act)
-
-
-def disconnect(handlers: Handlers, listeners: Connections = ()) -> None:
-    """Remove handlers and listeners from their lists."""
-    for calls, act in _callback_slots(handlers, listeners):
-        if act in calls:
-            calls.remove(act)
-
-
-def _callback_slots(handlers: Handlers, listeners: Connections) -> list[tuple[Any, Callable[..., None]]]:
-    return [(getattr(bpy.app.handlers, name), act) for name, act in handlers] + [*listeners]

@@ -26,7 +26,7 @@ from ...formats.text.file_io import disk_full_error, make_folder, replacement_fi
 from .. import overlay
 from ..compat import init_gpu
 from ..events import signals
-from ..events.signals import Connections, Handlers, connect, disconnect
+from ..events.handlers import Connections, Handlers, connect, disconnect
 from ..rendering.images import is_complete_png
 from .base.operators import ExportHelper, ModelOperator, Result, report_message, with_extension
 

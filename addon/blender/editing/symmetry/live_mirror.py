@@ -26,7 +26,8 @@ from ...data.queries import parts, rigs_in
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...data.twin_links import record_mirror_state, twins_among, twins_by_part
 from ...events import signals
-from ...events.signals import Connections, Handlers, connect, disconnect, signals_blocked
+from ...events.handlers import Connections, Handlers, connect, disconnect
+from ...events.signals import signals_blocked
 from ...reconcile.rig_state import rigid_matrix
 from .images import MirrorContext, write_values_image
 from .twins import ensure_plane, leading_parts, require_plane

@@ -19,7 +19,7 @@ from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.queries import parts, rig_of
 from ...data.rigid_bodies import apply_masses
 from ...events import signals
-from ...events.signals import Connections, Handlers, connect, disconnect
+from ...events.handlers import Connections, Handlers, connect, disconnect
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint

@@ -31,7 +31,7 @@ from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
 from ...data.properties.model import input_property_name
 from ...data.queries import parts
-from ...events.signals import Handlers, connect, disconnect
+from ...events.handlers import Handlers, connect, disconnect
 from ...locale import translated
 from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message

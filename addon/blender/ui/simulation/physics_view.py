@@ -19,7 +19,8 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from ...data.access import settings
 from ...data.queries import parts
-from ...events.signals import Connections, Handlers, connect, disconnect, on_drive_change
+from ...events.handlers import Connections, Handlers, connect, disconnect
+from ...events.signals import on_drive_change
 from ...physics.world.membership import simulated_rigs
 from ..base.operators import ModelOperator, Result, active_model
 from .view import frame_around, root_body

@@ -1,0 +1,133 @@
+"""Handlers: every function of ours in ``bpy.app.handlers``, in the order in which Blender calls them.
+
+Modules connect their functions when they register, in any order; the table decides their places in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import bpy
+
+#: Before and after a step of undo or redo.
+_HISTORY_PRE = (
+    "physics.simulation.live_input.end_live_sessions",
+    "physics.simulation.undo_guard.before_history_step",
+)
+_HISTORY_POST = (
+    "data.change_counter.clear_change_cache",
+    "data.copied_mechanisms.clear_adopted",
+    "editing.migration.after_load",
+    "animation.renamed_bones.after_step",
+    "physics.simulation.undo_guard.after_history_step",
+    "data.datablocks.rebuild_object_lists",
+    "animation.rotation_stops.invalidate_bone_stops",
+    "physics.simulation.frame_handlers.reset_after_undo",
+    "editing.symmetry.live_mirror.after_undo_step",
+    "ui.simulation.physics_view._on_undo",
+    "animation.motion_checks.invalidate_motion_checks",
+    "ui.overlay._on_file_change",
+)
+
+#: Functions by the name of the list, as paths from ``addon/blender``. Some are connected only for a time: the overlay's
+#: and Live Input's while they are on, and ``_evaluate_opened`` until a file is open.
+HANDLER_ORDER: Mapping[str, Sequence[str]] = {
+    "load_pre": ("physics.simulation.live_input.end_live_sessions",),
+    "load_post": (
+        "data.change_counter.clear_change_cache",
+        "data.copied_mechanisms.mark_loaded_models",
+        "editing.migration.after_load",
+        "animation.renamed_bones.clear_bone_names",
+        "events.file_events.clear_document_cache",
+        "animation.rotation_stops.after_load",
+        "physics.simulation.frame_handlers.reset_after_load",
+        "animation.loops.live_solver.after_load",
+        "physics.simulation.undo_guard.reset_undo_guard",
+        "editing.symmetry.live_mirror.check_symmetric_models",
+        "animation.motion_checks.invalidate_motion_checks",
+        "ui.overlay._on_file_change",
+        "events.file_events.note_file_loaded",
+        "animation.loops.live_solver._evaluate_opened",
+    ),
+    "load_factory_startup_post": (
+        "data.change_counter.clear_change_cache",
+        "data.copied_mechanisms.mark_loaded_models",
+        "animation.renamed_bones.clear_bone_names",
+        "events.file_events.clear_document_cache",
+        "physics.simulation.frame_handlers.reset_after_load",
+        "editing.symmetry.live_mirror.check_symmetric_models",
+        "animation.motion_checks.invalidate_motion_checks",
+        "ui.overlay._on_file_change",
+    ),
+    "save_pre": (
+        "physics.simulation.live_input.unpose_before_save",
+        "animation.rotation_stops.before_save",
+    ),
+    "frame_change_pre": ("physics.simulation.handler_table._before_frame",),
+    "frame_change_post": (
+        "physics.simulation.handler_table._after_frame",
+        "ui.overlay._on_scene_update",
+        "ui.simulation.live_input._after_frame",
+    ),
+    "depsgraph_update_pre": ("physics.simulation.handler_table._before_update",),
+    "depsgraph_update_post": (
+        "data.change_counter.count_change",
+        "data.copied_mechanisms.adopt_new_models",
+        "editing.migration.after_update",
+        "animation.renamed_bones.after_update",
+        "physics.simulation.handler_table._after_update",
+        "editing.symmetry.live_mirror.after_update",
+        "animation.motion_checks._on_depsgraph_update",
+        "events.file_events.notify_open_file",
+        "ui.overlay._on_scene_update",
+    ),
+    "undo_pre": _HISTORY_PRE,
+    "redo_pre": _HISTORY_PRE,
+    "undo_post": _HISTORY_POST,
+    "redo_post": _HISTORY_POST,
+}
+
+#: Pairs of the name of a list in ``bpy.app.handlers`` and a function to add to it.
+Handlers = Sequence[tuple[str, Callable[..., None]]]
+#: Pairs of a list of listeners and a function to add to it.
+Connections = Sequence[tuple[Any, Callable[..., Any]]]
+
+_PACKAGE = __package__.removesuffix("events")
+
+
+def connect(handlers: Handlers, listeners: Connections = ()) -> None:
+    """Add handlers, in the places that ``HANDLER_ORDER`` gives them, and listeners; do nothing the second time.
+
+    Raises:
+        ValueError: A handler is not in the table.
+    """
+    for name, act in handlers:
+        calls = getattr(bpy.app.handlers, name)
+        if act not in calls:
+            rank = _rank(name, act)
+            if rank < 0:
+                raise ValueError(f"{_path(act)}: not in HANDLER_ORDER[{name!r}]. Add it where it has to run")
+            behind = (place for place, other in enumerate(calls) if _rank(name, other) > rank)
+            calls.insert(next(behind, len(calls)), act)
+    for calls, act in listeners:
+        if act not in calls:
+            calls.append(act)
+
+
+def disconnect(handlers: Handlers, listeners: Connections = ()) -> None:
+    """Remove handlers and listeners from their lists."""
+    for calls, act in (*((getattr(bpy.app.handlers, name), act) for name, act in handlers), *listeners):
+        if act in calls:
+            calls.remove(act)
+
+
+def _path(act: Callable[..., Any]) -> str:
+    """Return a function of ours as its path from ``addon/blender``."""
+    return f"{act.__module__.removeprefix(_PACKAGE)}.{act.__qualname__}"
+
+
+def _rank(name: str, act: Callable[..., Any]) -> int:
+    """Return the place of a handler in the table; -1 for one of another add-on, which stays where it is."""
+    path = _path(act) if hasattr(act, "__qualname__") else ""
+    return HANDLER_ORDER[name].index(path) if path in HANDLER_ORDER[name] else -1
