@@ -71,7 +71,7 @@ def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
     mechanism = formats.load(job.model)
     report = Report(list(mechanism.report.entries))
     motions = _load_job_motions(mechanism, job, report)
-    drawn = _plot_motions(motions, mechanism, job) if job.picture is not None else b""
+    drawn = b"" if job.picture is None else _plot_motions(motions, mechanism, job, job.picture.suffix.lower())
     if jobs is not None:
         report.entries += _write_blend(mechanism, motions, job, jobs).entries
     elif job.out is not None and job.put is not None:
@@ -188,7 +188,9 @@ def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: Animate
 
 def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
     step = job.fitting.step
-    keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions) if step else 0.0
+    if not step:
+        return
+    keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions)
     if keys > _MAX_KEYS:
         raise FormatError(
             f"--step {1000 * step:g} ms would create {keys:.3g} keyframes", path=str(job.motion),
@@ -201,7 +203,7 @@ def _quoted_list(names: Iterable[str], most: int = 12) -> str:
     return ", ".join(map(repr, told[:most])) + (f" and {len(told) - most} more" if len(told) > most else "")
 
 
-def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
+def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob, extension: str) -> bytes:
     if len(motions) > 1:
         raise FormatError(
             f"a plot shows one motion, not {len(motions)}",
@@ -220,7 +222,7 @@ def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJ
             )
         by_name = {each.name: each for each in motion.trajectories}
         motion = replace(motion, trajectories=[by_name[match.pairs[name]] for name in dict.fromkeys(job.servos)])
-    return plot.plot_motion(motion, mechanism_servos(mechanism), job.picture.suffix.lower())
+    return plot.plot_motion(motion, mechanism_servos(mechanism), extension)
 
 
 def add_animate(verbs: Subparsers) -> None:

@@ -312,7 +312,8 @@ def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
     Without a parent it is ``frame_parent`` itself.
     """
-    return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
+    parent = None if joint.parent is None else bodies.get(joint.parent)
+    return joint.frame_parent if parent is None else parent.pose @ joint.frame_parent
 
 
 def joint_child_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
@@ -320,7 +321,8 @@ def joint_child_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
     It equals ``joint_frame_world`` except in loops that are open at the design pose.
     """
-    return bodies[joint.child].pose @ joint.frame_child if joint.child in bodies else joint.frame_child
+    child = None if joint.child is None else bodies.get(joint.child)
+    return joint.frame_child if child is None else child.pose @ joint.frame_child
 
 
 def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:

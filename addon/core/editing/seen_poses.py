@@ -147,8 +147,8 @@ class _PosePreserver:
     def _place_body(self, joint: Joint, carrier: str | None, body: str) -> None:
         place = self.placement
         if body in place.made:
-            value = place.values.get(joint.id, initial_joint_position(joint))
-            self.seen[body] = self._led(self.seen[carrier], joint, carrier, value)
+            start = place.values.get(joint.id, initial_joint_position(joint))
+            self.seen[body] = self._led(self.seen[carrier], joint, carrier, start)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)
             self._join_sides(joint, self._nearest(joint) if value is None else value)

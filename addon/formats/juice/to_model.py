@@ -153,7 +153,7 @@ def _joints(
     joint_of: ReferenceResolver,
     report: Report,
 ) -> list[Joint]:
-    pose_of = {body.id: body.pose for body in bodies}
+    pose_of: dict[str | None, Array] = {body.id: body.pose for body in bodies}
     angles = _angles(placed)
     frames = conventions.poses_from_angles(_positions(placed), angles)
     senses = _joint_signs(placed, angles, report)

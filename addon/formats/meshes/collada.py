@@ -400,8 +400,10 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
     for surface in surfaces:
         if not np.isfinite(surface.points).all():
             raise MeshError("the Collada file has coordinates that are not finite", path=str(path))
-    for remark, count in remarks.items() if report is not None else ():
-        report.warn("repaired-mesh", Message("{}: {}{}", path.name, remark, f" ({count} times)" if count > 1 else ""))
+    if report is not None:
+        for remark, count in remarks.items():
+            times = f" ({count} times)" if count > 1 else ""
+            report.warn("repaired-mesh", Message("{}: {}{}", path.name, remark, times))
     return surfaces
 
 

@@ -144,7 +144,7 @@ class _Patch:
                 line.changes[servo] = None
             chosen = filled[extra:] if len(filled) >= len(values) else _free_lines(there, filled, time, len(values))
             for line, value in zip(chosen, values, strict=True):
-                if not line.holds(column) or line.old[column] != value:
+                if column is None or not line.holds(column) or line.old[column] != value:
                     line.changes[servo] = value
 
     def _fill_in_place(self, lines: dict[float, list[_OutputLine]], servo: int, column: int) -> bool:
@@ -204,7 +204,7 @@ class _Patch:
         words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
         if line.time != line.was:
             words[self.document.time.index] = self._when(line.time)
-        cells = line.row.cells if words else []
+        cells = line.row.cells if line.row is not None and words else []
         return [(*_content_span(text, cells[index]), word) for index, word in sorted(words.items())]
 
     def _joined(self, line: _OutputLine) -> str:

@@ -77,6 +77,10 @@ class SourceElement:
         path = self.places.get(name)
         return None if path is None else self.node.get(*path)
 
+    def node_of(self, *names: str) -> JsonNode:
+        """Return the node of the first of these values that the element has; its own node if it has none."""
+        return next((node for name in names if (node := self.at(name)) is not None), self.node)
+
     @property
     def line(self) -> int:
         """Line on which it begins."""

@@ -164,8 +164,7 @@ class _Builder:
             message = Message(
                 "{}: moments of inertia are not physically possible; they are kept unchanged", placed.label
             )
-            place = next(placed.at(name) for name in MOMENTS if name in placed.places)
-            self.reader.warn("impossible-inertia", message, place)
+            self.reader.warn("impossible-inertia", message, placed.node_of(*MOMENTS))
 
     def _shapes(self, placed: SourceElement) -> list[Shape]:
         collides = bool(placed.row["collision_geometry"])
@@ -175,7 +174,7 @@ class _Builder:
                 groups = mesh_file_groups(placed.row[key])
             except ValueError as error:
                 raise self.reader.error(
-                    placed.at(key), str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
+                    placed.node_of(key), str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
                 ) from None
             for files in groups:
                 name = pick_mesh_file(files)
@@ -183,7 +182,7 @@ class _Builder:
                     message = Message(
                         "{} is a network address; Knuckle does not download files, and the mesh is skipped", name
                     )
-                    self.reader.warn("mesh-address", message, placed.at(key))
+                    self.reader.warn("mesh-address", message, placed.node_of(key))
                     continue
                 extra = {"files": files, "include": _list_names(self.elements.settings.row["include"])}
                 size = {"x": 1.0, "y": 1.0, "z": 1.0}
@@ -335,11 +334,10 @@ def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collect
     made.knots = [float(x) for x in row["knot_points"]]
     made.coefficients = [[float(x) for x in piece] for piece in row["coefficients"]]
     if len(made.coefficients) != len(made.knots) + 1:
-        place = placed.at("coefficients") or placed.node
         message = Message("{} has {} knots and {} pieces", placed.label, len(made.knots), len(made.coefficients))
-        raise reader.error(place, message, "Write one piece more than knots.")
+        raise reader.error(placed.node_of("coefficients"), message, "Write one piece more than knots.")
     if any(a >= b for a, b in zip(made.knots, made.knots[1:], strict=False)):
-        raise reader.error(placed.at("knot_points"), "the knots are not ascending", "Sort them.")
+        raise reader.error(placed.node_of("knot_points"), "the knots are not ascending", "Sort them.")
     if not row["active"]:
         made.extra["active"] = False
     if row["joint"]:
@@ -536,7 +534,7 @@ class JointBuilder:
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:
                 message = Message("{} of {}: only the linear part is simulated; the rest is kept", name, placed.label)
-                self.reader.warn("partial-force", message, placed.at(name))
+                self.reader.warn("partial-force", message, placed.node_of(name))
 
 
 def _none_if_zero(numbers: Array) -> tuple[float, ...]:

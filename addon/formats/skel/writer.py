@@ -505,7 +505,7 @@ def _patch_shape(changes: DocumentChanges, placed: SourceElement, old: tuple[str
         item = placed.table[path]
         if path == "color" and value is not None and len(placed.row[path] or ()) == 3 and value[3:] == (1.0,):
             value = value[:3]  # as the document has it
-        if item.kind is SIX:
+        if item.kind is SIX and value is not None:
             value = value @ inverse(inner_pose(placed.row))  # a plane's own pose is in its normal and offset
         near = placed.row[path] if item.kind is SIX else None
         changes.set(placed, path, None if value is None else format_field(item, value, near))

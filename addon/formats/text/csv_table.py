@@ -187,9 +187,9 @@ def read_header(text: str) -> tuple[TableLine, str]:
     best, by, most = TableLine(1, 0, 0, text, ""), "", 0
     for delimiter in DELIMITERS:
         line = next(iter_lines(text, delimiter), None)
-        whole = _WHOLE_LINE.match(text, line.start)[0] if line is not None else ""
-        count = _QUOTES.sub("", whole).count(delimiter)
-        if count > most:
+        whole = _WHOLE_LINE.match(text, line.start) if line is not None else None
+        count = _QUOTES.sub("", whole[0]).count(delimiter) if whole is not None else 0
+        if line is not None and count > most:
             best, by, most = line, delimiter, count
     return best, by
 
@@ -237,16 +237,22 @@ def quote_cell(words: str) -> str:
 def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[TableLine]:
     """Yield the lines from a position on, without blank ones and comments; from the end of a line, those after it."""
     while position < len(text):
-        end = LINE_END.search(text, position)
+        end = _find_line_end(text, position)
         if _holds_cells(text[position : end.start()], delimiter):
             if text.find('"', position, end.start()) < 0:
                 yield TableLine(number, position, end.start(), text, delimiter)
             else:
                 last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
                 yield TableLine(number, position, last.end, text, delimiter)
-                end = LINE_END.search(text, last.end)
+                end = _find_line_end(text, last.end)
                 number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is its own end
         position, number = end.end(), number + 1
+
+
+def _find_line_end(text: str, position: int) -> re.Match[str]:
+    end = LINE_END.search(text, position)
+    assert end is not None  # the end of the text is one too
+    return end
 
 
 def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]:
@@ -261,6 +267,7 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
         quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")
         if match is None or not quoted:
             match = _UNQUOTED[delimiter].match(text, position)
+            assert match is not None  # an empty cell at least
         words = match[1].replace('""', '"') if quoted else match[0].strip(WHITESPACE)
         yield Cell(match.start(), match.end(), words, quoted)
         if not text.startswith(delimiter, match.end()):

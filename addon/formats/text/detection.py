@@ -142,9 +142,9 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
     report = Report()
     if not data.lstrip():  # copies nothing unless there is leading whitespace
         raise FormatError("the file is empty", path=path, remedy="Save it again in the program that wrote it.")
-    for first, what in _FIRST_BYTES:
+    for first, program in _FIRST_BYTES:
         if data.lstrip().startswith(first):
-            raise foreign_file_error(what, path)
+            raise foreign_file_error(program, path)
     text, encoding = decode(data, report)
     if "\0" in text:
         raise foreign_file_error(

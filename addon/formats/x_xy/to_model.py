@@ -234,7 +234,7 @@ class _Builder:
         self.mechanism.frames.append(frame)
 
     def _report_joint_kinds(self) -> None:
-        chosen: dict[str, list[str]] = {}
+        chosen: dict[str, tuple[JointKind, list[str]]] = {}
         for row in self.model.links:
             kind = joint_kind(row.joint)
             if kind is None:
@@ -247,9 +247,9 @@ class _Builder:
                     "refused-joint", Message("ring rejects joint type '{}' in a file; it is imported", row.joint)
                 )
             elif kind.chosen and not row.note.get("dofs"):
-                chosen.setdefault(kind.name, []).append(row.name)
-        for name, links in chosen.items():
-            axes = " then ".join("xyz"[block.axis.index(1.0)] for block in joint_kind(name).blocks)
+                chosen.setdefault(kind.name, (kind, []))[1].append(row.name)
+        for name, (kind, links) in chosen.items():
+            axes = " then ".join("xyz"[block.axis.index(1.0)] for block in kind.blocks)
             message = Message(
                 "{} has no axis in the file, ring chooses one at random; here it is {} of its body, and stays {} "
                 "in the file ({}{})",

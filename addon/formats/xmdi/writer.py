@@ -102,7 +102,7 @@ class _Patch:
         if old.kept is None or (len(places) == len(times) == len(old.kept) and _equal(times, new.times)):
             self._words_in_place(old, new, places)
         else:
-            self._words_in_order(old, new, places)
+            self._words_in_order(old, old.kept, new, places)
 
     def _words_in_place(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
         """Change, insert and remove words in document order."""
@@ -128,14 +128,14 @@ class _Patch:
                 lambda edits, element=element, at=at, words=words: _replace_element_words(edits, element, at, words)
             )
 
-    def _words_in_order(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
+    def _words_in_order(self, old: ServoElement, kept: np.ndarray, new: ServoPlan, places: numbers.IndexArray) -> None:
         """Write the keyframes of an unsorted servo sorted; those that stay keep their words."""
         for element, was, now, fresh in (
             (old.positions, old.values, new.values, new.position_words()),
             (old.counts, old.frames * FRAME_SECONDS, new.times, new.frame_words()),
         ):
             words = (element.text or "").split()
-            at = [int(old.kept[place]) if place >= 0 else -1 for place in places.tolist()]
+            at = [int(kept[place]) if place >= 0 else -1 for place in places.tolist()]
             text = " ".join(
                 words[place] if place >= 0 and was[place] == value else word
                 for place, value, word in zip(at, now.tolist(), fresh, strict=True)
@@ -257,7 +257,7 @@ class _Layout:
     prefix: str
     newline: str  # "" where everything is on one line
     step: str
-    inner: str
+    inner: str | None
 
     @classmethod
     def of(cls, edits: XmlEdits, motion: MotionElement, document: Document) -> _Layout:
@@ -266,7 +266,7 @@ class _Layout:
         sample = next((each for each in (motion, *document.motions) if each.servos), None)
         newline = edits.newline if "\n" in edits.text else ""
         step = "\t" if newline else ""
-        inner = step
+        inner: str | None = step
         if sample is not None:
             outside, servo = (edits.space_before(each) for each in (sample.element, sample.servos[0].element))
             inside = edits.space_before(sample.servos[0].element[0])
