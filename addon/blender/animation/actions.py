@@ -114,7 +114,8 @@ def _effective_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
     """Return the NLA strips that contribute to the pose."""
     solo = [track for track in data.nla_tracks if track.is_solo]
     tracks = solo or [track for track in data.nla_tracks if not track.mute]
-    return [strip for track in tracks for strip in track.strips if not strip.mute]
+    strips = [strip for track in tracks for strip in track.strips if not strip.mute]
+    return [strip for strip in strips if strip.type != "CLIP" or strip.action is not None]  # it may have been removed
 
 
 def strip_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
@@ -131,8 +132,11 @@ def strip_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
 
 
 def _plays_unchanged(strip: bpy.types.NlaStrip) -> bool:
+    action = strip.action
+    if action is None:  # a meta strip
+        return False
     whole = not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
-    first, last = (float(x) for x in strip.action.frame_range)  # type: ignore[attr-defined]
+    first, last = (float(x) for x in action.frame_range)  # type: ignore[attr-defined]
     complete = strip.action_frame_start <= first and strip.action_frame_end >= last
     blends = strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend or len(strip.modifiers) > 0
     return whole and _is_unscaled(strip) and complete and not blends

@@ -250,6 +250,11 @@ def muted_track(rig: Any) -> None:
     bone_of(rig, 21).rotation_euler.z = 0.3
 
 
+def strip_without_action(rig: Any) -> None:
+    bpy.data.actions.remove(pushed(rig).action)
+    bone_of(rig, 21).rotation_euler.z = 0.3
+
+
 def added_strip(rig: Any) -> None:
     action = rig.animation_data.action
     pushed(rig)
@@ -287,8 +292,8 @@ HARMS: list[Callable[[Any], None]] = [
     renamed, hidden, in_a_hidden_bone_collection, hidden_armature, excluded, at_rest, another_mode, locked_channel,
     parented, muted, muted_group, locked, noise, noise_between, stepped, going_on, between_frames, odd_rate, baked,
     empty_curve, generated, without_action, anothers_slot, no_slot, driven, driven_wrongly, copying, scaled_strip,
-    reversed_strip, late_strip, faded_strip, muted_strip, muted_track, added_strip, strips_off, half_action, edit_mode,
-    pose_mode, between,
+    reversed_strip, late_strip, faded_strip, muted_strip, muted_track, strip_without_action, added_strip, strips_off,
+    half_action, edit_mode, pose_mode, between,
 ]  # fmt: skip
 
 
