@@ -1,4 +1,4 @@
-"""Typed access to our property groups, which Blender's type stubs do not know."""
+"""Typed access to our property groups, which Blender's type stubs do not know, and to physics data that exist."""
 
 from __future__ import annotations
 
@@ -23,6 +23,26 @@ def record_of(obj: bpy.types.Object) -> KnuckleObject:
 def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:
     """Return the armature data of a mechanism's armature object."""
     return cast(bpy.types.Armature, rig.data)
+
+
+def rigid_body_of(obj: bpy.types.Object) -> bpy.types.RigidBodyObject:
+    """Return the rigid body of an object that has one."""
+    return cast(bpy.types.RigidBodyObject, obj.rigid_body)
+
+
+def constraint_of(empty: bpy.types.Object) -> bpy.types.RigidBodyConstraint:
+    """Return the rigid-body constraint of an empty that has one."""
+    return cast(bpy.types.RigidBodyConstraint, empty.rigid_body_constraint)
+
+
+def world_of(scene: bpy.types.Scene) -> bpy.types.RigidBodyWorld:
+    """Return the rigid-body world of a scene that has one."""
+    return cast(bpy.types.RigidBodyWorld, scene.rigidbody_world)
+
+
+def bodies_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
+    """Return the collection of the bodies of a world that has one."""
+    return cast(bpy.types.Collection, world.collection)
 
 
 def settings(rig: bpy.types.Object) -> KnuckleModel:

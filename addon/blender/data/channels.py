@@ -198,8 +198,9 @@ def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
 
 def is_screw_driver_curve(curve: bpy.types.FCurve) -> bool:
     """Return whether a driver is the one that slides a screw joint's bone as it rotates."""
-    names = [variable.name for variable in curve.driver.variables]
-    return names == ["angle"] and curve.driver.expression.startswith("angle * ")
+    driver = curve.driver
+    names = [variable.name for variable in driver.variables] if driver is not None else []
+    return driver is not None and names == ["angle"] and driver.expression.startswith("angle * ")
 
 
 def block_rotation(rig: bpy.types.Object, bone: str) -> Array:

@@ -337,9 +337,9 @@ def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[
         instead_of: Codes whose present entries are removed.
     """
     lines = settings(rig).report
-    for number in reversed(range(len(lines))):
-        if lines[number].code in instead_of:
-            lines.remove(number)
+    for place in reversed(range(len(lines))):
+        if lines[place].code in instead_of:
+            lines.remove(place)
     at = {(line.code, line.where): number for number, line in enumerate(lines)}
     for entry in report.entries:
         number = at.get((entry.code, entry.where))

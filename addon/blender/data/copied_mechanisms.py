@@ -18,7 +18,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
-from .access import armature_settings, record_of, settings
+from .access import armature_of, armature_settings, record_of, settings
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
@@ -202,7 +202,7 @@ def adopt_new_models(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -
     for rig in _editable_models():
         if not rig.users_scene:
             continue
-        key = rig.session_uid, rig.data.session_uid
+        key = rig.session_uid, armature_of(rig).session_uid
         cleared = settings(rig).rig is None and settings(rig).collection is None  # checks must still find it so
         if not cleared and (key not in _adopted or settings(rig).rig is None):
             _adopted.add(key)

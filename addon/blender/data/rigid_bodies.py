@@ -19,7 +19,7 @@ import numpy as np
 from ...core.model import Array, Shape
 from ...core.transforms import bitwise_equal
 from ..events.signals import signals_blocked
-from .access import record_of
+from .access import record_of, rigid_body_of
 from .properties.joint import KnuckleShape
 from .properties.model import KnuckleObject
 
@@ -62,14 +62,14 @@ def store_typed_mass(obj: bpy.types.Object) -> None:
 
 def is_mass_typed(obj: bpy.types.Object) -> bool:
     """Return whether the mass of a body's rigid body differs from the one that was set: the user typed it."""
-    return bool(np.float32(obj.rigid_body.mass) != np.float32(expected_mass(obj)))
+    return bool(np.float32(rigid_body_of(obj).mass) != np.float32(expected_mass(obj)))
 
 
 def apply_masses(obj: bpy.types.Object) -> None:
     """Set the masses of a body's rigid body and its inertia proxy from the record."""
-    obj.rigid_body.mass = expected_mass(obj)
+    rigid_body_of(obj).mass = expected_mass(obj)
     if _proxy_mass_share(obj):
-        record_of(obj).inertia_proxy.rigid_body.mass = max(record_of(obj).mass * _proxy_mass_share(obj), MIN_MASS)
+        rigid_body_of(record_of(obj).inertia_proxy).mass = max(record_of(obj).mass * _proxy_mass_share(obj), MIN_MASS)
 
 
 #: Least mass (kg) of a rigid body in Blender.

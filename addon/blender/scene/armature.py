@@ -6,7 +6,7 @@ Includes the channels, stops and drivers of its pose bones, and the parenting of
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import bpy
 import numpy as np
@@ -87,8 +87,8 @@ def write_edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: 
         for name in own.intersection(known):
             every[name].parent = None
         made = []
-        for name, bone in zip(known, bones, strict=True):
-            edit = every.new(_truncate_name(bone.name)) if name is None else every[name]
+        for before, bone in zip(known, bones, strict=True):
+            edit = every.new(_truncate_name(bone.name)) if before is None else every[before]
             edit.head, edit.tail = (0.0, 0.0, 0.0), (0.0, bone.length, 0.0)
             edit.matrix = column_major(bone.matrix)
             edit.use_deform = False
@@ -240,7 +240,8 @@ def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
             assert bone.link is not None
             turn, place = turning[bone.link.joint.id, number]
             rig.pose.bones[name].driver_remove("location", index)
-            driver = cast(bpy.types.FCurve, rig.pose.bones[name].driver_add("location", index)).driver
+            curve: Any = rig.pose.bones[name].driver_add("location", index)
+            driver: bpy.types.Driver = curve.driver
             angle = driver.variables.new()
             angle.name = "angle"
             angle.targets[0].id = rig
@@ -251,8 +252,10 @@ def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
 def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
     """Remove the drivers of screws from bones; drivers that the user added stay."""
     data = rig.animation_data
+    if data is None:
+        return
     paths = {bone_path(name, "location") for name in bones}
-    for curve in list(data.drivers) if data is not None else ():
+    for curve in list(data.drivers):
         if curve.data_path in paths and is_screw_driver(curve.driver):
             data.drivers.remove(curve)
 

@@ -65,9 +65,9 @@ def create_frames(
         if (only is not None and light.body not in only) or ("LIGHT", str(number)) in there:
             continue
         lamp = bpy.data.objects.new(light.name or "Light", _create_light(light, plan))
-        empty, frame = empties.get((light.body, str(light.extra.get("frame"))), (None, None))
-        if empty is not None and frame is not None:
-            lamp.parent = empty
+        holder = empties.get((light.body, str(light.extra.get("frame"))))
+        if holder is not None:
+            lamp.parent, frame = holder
             lamp.rotation_mode = "QUATERNION"
             lamp.matrix_basis = Matrix((inverse(frame.pose) @ light.pose).tolist())
         else:

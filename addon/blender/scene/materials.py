@@ -28,8 +28,8 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
     linear = [*(to_linear(part) for part in color[:3]), color[3]]
     material_record(made).is_built, material_record(made).built = True, linear
     made.diffuse_color = linear
-    nodes = made.node_tree.nodes if like is not None else ensure_node_tree(made).nodes
-    shader: Any = nodes.get("Principled BSDF")
+    tree: Any = made.node_tree if like is not None else ensure_node_tree(made)
+    shader: Any = tree.nodes.get("Principled BSDF")
     if like is None:
         made.roughness = _ROUGHNESS
     if shader is not None:

@@ -235,9 +235,10 @@ class MeshCache:
     def _make(self, shapes: list[Shape], color: MaterialColor, body: Body) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
         self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape, body)], color)
-        filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape, body)]
+        files = ((shape, self._mesh_file(shape, body)) for shape in shapes if shape.type == "mesh")
+        filed = [(shape, part) for shape, part in files if part is not None]
         if filed:
-            self._join(mesh, filed, color, body)
+            self._join(mesh, filed, color)
         return mesh
 
     def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: MaterialColor) -> None:
@@ -267,13 +268,13 @@ class MeshCache:
     def _proxy_of(self, shape: Shape) -> Shape:
         return shape if shape.type != "mesh" else Shape("box", dict.fromkeys("xyz", self.proxy))
 
-    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: MaterialColor, body: Body) -> None:
+    def _join(self, mesh: bpy.types.Mesh, files: Iterable[tuple[Shape, bpy.types.Mesh]], color: MaterialColor) -> None:
         """Append the meshes of files to a mesh, with their materials and other data."""
         work = bmesh.new()
         try:
             work.from_mesh(mesh)
-            for shape in shapes:
-                part = self._mesh_file(shape, body).copy()
+            for shape, file in files:
+                part = file.copy()
                 part.transform(Matrix((shape.pose @ np.diag([*_scale(shape), 1.0])).tolist()))
                 if np.prod(_scale(shape)) < 0.0:
                     part.flip_normals()

@@ -227,8 +227,9 @@ class DesignPoses:
 
     def _of(self, obj: bpy.types.Object) -> Matrix:
         basis = obj.matrix_basis
-        hung = self._in_file(self._hung(obj))
+        hung = self._hung(obj)
         if hung is not None:
+            hung = self._in_file(hung)
             if not _is_identity(hung, obj):
                 return _snap_to_built(obj, hung @ basis)
             built = list(record_of(obj).built)
@@ -266,9 +267,9 @@ class DesignPoses:
         applied = self.applied(body)
         return None if applied is None else applied.inverted_safe()
 
-    def _in_file(self, design: Matrix | None) -> Matrix | None:
+    def _in_file(self, design: Matrix) -> Matrix:
         """Convert a design matrix from the armature's axes to those of the file."""
-        return design if self._back is None or design is None else self._back @ design
+        return design if self._back is None else self._back @ design
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
         """Return the matrix from an object's parent space to the mechanism at rest; None if parented elsewhere."""

@@ -181,7 +181,8 @@ def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) 
         return False
     if not all(map(has_analytic_surface, shapes)):
         return _differs_from_file(obj)
-    if not len(obj.data.polygons):  # type: ignore[union-attr]
+    mesh = cast(bpy.types.Mesh, obj.data)
+    if not len(mesh.polygons):
         return True
     com = np.array(record_of(obj).com)
     for shape in shapes:
@@ -189,7 +190,7 @@ def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) 
     judged = {} if judged is None else judged
     alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
     box = obj.bound_box  # corners 0 and 6 are its minimum and maximum
-    key = (obj.data.session_uid, *box[0], *box[6], *alike)
+    key = (mesh.session_uid, *box[0], *box[6], *alike)
     if key not in judged:
         judged[key] = _differs_from_shapes(obj, shapes)
     return judged[key]

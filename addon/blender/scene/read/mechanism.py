@@ -143,7 +143,8 @@ def extract_design(rig: bpy.types.Object) -> Mechanism:
 
 def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, DesignPoses, Ids]:
     """Read a mechanism as it is designed; return it, the design poses of its parts and the ids of its bodies."""
-    rig, collection = require_rig(model), collection_of(model)
+    rig = require_rig(model)
+    collection = model if isinstance(model, bpy.types.Collection) else collection_of(rig)
     if is_from_newer_release(rig):
         raise ValueError(Message("{}: saved by a newer release of Knuckle. Update Knuckle", repr(rig.name)))
     base = _document_mechanism(rig)

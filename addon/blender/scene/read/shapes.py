@@ -17,7 +17,7 @@ from mathutils import Matrix
 from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
-from ...data.access import record_of
+from ...data.access import record_of, rigid_body_of
 from ...data.conversion import DEFAULT_SHAPE_SIZE, read_shape
 from ...data.properties.model import KnuckleObject
 from ...data.queries import file_name, is_numbered_copy
@@ -216,7 +216,7 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
     """
     before, body.mass = body.mass, _edited_mass(obj, body.mass)
     shown = displayed_mass(obj)
-    if shown is not None and is_mass_typed(obj) and body.mass == shortest_float(obj.rigid_body.mass):
+    if shown is not None and is_mass_typed(obj) and body.mass == shortest_float(rigid_body_of(obj).mass):
         report.warn(
             "mass-typed",
             Message(
