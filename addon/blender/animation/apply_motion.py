@@ -187,8 +187,10 @@ def stack_in_nla(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> 
     All tracks but the first are muted.
     """
     use_action(rig, None)
+    data = rig.animation_data
+    assert data is not None
     for number, action in enumerate(actions):
-        track = rig.animation_data.nla_tracks.new()
+        track = data.nla_tracks.new()
         track.name = action.name
         strip = track.strips.new(action.name, 0, action)
         strip.frame_start = strip.action_frame_start

@@ -234,9 +234,11 @@ def block_curves(
 ) -> tuple[list[bpy.types.FCurve], list[bpy.types.FCurve]] | None:
     """Return the location curves (none for a ball joint) and quaternion curves of a block; None if one is missing."""
     bone, free = block[0].bone, block[0].kind == "free"
-    places = [curves.get((bone_path(bone, "location"), index)) for index in range(3 if free else 0)]
-    turns = [curves.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
-    return None if None in places or None in turns else (places, turns)
+    places = [(bone_path(bone, "location"), index) for index in range(3 if free else 0)]
+    turns = [(bone_path(bone, "rotation_quaternion"), index) for index in range(4)]
+    if not all(path in curves for path in places + turns):
+        return None
+    return [curves[path] for path in places], [curves[path] for path in turns]
 
 
 def pose_block_coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
@@ -377,12 +379,11 @@ def _dependent_bones(found: RigParts) -> set[str]:
 
 def _ik_chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
     """Yield the names of the bones that an inverse kinematics constraint may rotate."""
-    if not getattr(constraint, "use_tail", True):
-        pose = pose.parent
+    bone: bpy.types.PoseBone | None = pose if getattr(constraint, "use_tail", True) else pose.parent
     count = constraint.chain_count or math.inf
-    while pose is not None and count > 0:
-        yield pose.name
-        pose, count = pose.parent, count - 1
+    while bone is not None and count > 0:
+        yield bone.name
+        bone, count = bone.parent, count - 1
 
 
 #: A root that moves less than this (length units, rad) stands still.

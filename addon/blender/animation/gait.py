@@ -83,6 +83,7 @@ def set_up_gait(
     rate = scene.render.fps / scene.render.fps_base
     last = scene.frame_start + int(np.ceil(seconds * rate))
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
+    assert action is not None  # there is a gait
     inputs = Message("; inputs: {}", ", ".join(gait.controls)) if gait.controls else ""
     report.info("gait", Message("Gait: moves {} servos, as Action {}{}", len(gait.joints), repr(action.name), inputs))
 
@@ -301,14 +302,15 @@ def rebake_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None
         Whether it was baked.
     """
     data = rig.animation_data
-    before = data.action if data is not None else None
-    if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_baked_gait(rig):
+    before = data.action if data is not None and not data.use_tweak_mode else None
+    if before is None or action_record(before).kind != "GAIT" or not plays_baked_gait(rig):
         return False
     first, last = (round(frame) for frame in before.frame_range[:])
     name = before.name
-    if bake_gait(scene, rig, first, max(last, until or last)) is None:
+    baked = bake_gait(scene, rig, first, max(last, until or last))
+    if baked is None:
         return False
     if before.users == int(before.use_fake_user):  # Blender may have put keyframes of inputs into the same Action
         bpy.data.actions.remove(before)
-        rig.animation_data.action.name = name
+        baked.name = name
     return True

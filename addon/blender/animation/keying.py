@@ -228,7 +228,8 @@ def key_bone_paths(
     """
     curves = action_curves(rig, action)
     for bone, (places, turns) in paths.items():
-        for index in range(3 if places is not None else 0):
-            fill_curve(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
+        if places is not None:
+            for index in range(3):
+                fill_curve(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
         for index in range(4):
             fill_curve(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index])

@@ -9,7 +9,7 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import bpy
@@ -198,7 +198,8 @@ def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
     """Update the bone names in all drivers of the .blend: in what they read and what they drive."""
     for owner in bpy.data.user_map():
         data = getattr(owner, "animation_data", None)
-        for curve in data.drivers if data is not None and owner.library is None else ():
+        drivers: Iterable[Any] = data.drivers if data is not None and owner.library is None else ()
+        for curve in drivers:
             if owner == rig and bone_of_path(curve.data_path) in names:
                 curve.data_path = path_with_renamed_bone(curve.data_path, names)
             for target in (each for variable in curve.driver.variables for each in variable.targets):

@@ -500,7 +500,7 @@ class TrajectoryWriter:
         for channel, track in tracks.items():
             place = None if self.main is None else self.main.placed.get((channel.joint, channel.dof_index))
             if self.main is not None and place is not None:
-                placed[place] = self._as_read(channel, track, self.main)
+                placed[place] = self._as_read(channel, track, self.main, place)
             else:
                 others.append(self._anew(channel, track))
         for origin in self.origins if left else ():
@@ -533,9 +533,9 @@ class TrajectoryWriter:
             channel.is_root,
         )
 
-    def _as_read(self, channel: Channel, track: Trajectory, origin: MotionSource) -> Trajectory:
+    def _as_read(self, channel: Channel, track: Trajectory, origin: MotionSource, place: int) -> Trajectory:
         """Return a servo of the document; values that came from it and were converted to rad and back are restored."""
-        own = origin.trajectory(channel)
+        own = origin.motion.trajectories[place]
         unit: MotionUnit = own.unit if self._names_units else self.out.name(channel)
         named: MotionUnit = own.unit if self._names_units else ""
         size, was = self.out.size(channel, named), origin.units.size(channel, own.unit)

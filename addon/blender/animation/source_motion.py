@@ -274,6 +274,8 @@ def restore_single(
     known = np.zeros(len(keys.values), dtype=bool)
     for origin in origins:
         own = origin.trajectory(channel)
+        if own is None:
+            continue
         unit = own.unit
         places, numbers, _how = all_trajectory_keys(own, origin.clock, origin.units, channel)
         starts = group_starts(places)
