@@ -251,7 +251,9 @@ def _default_reach(rig: bpy.types.Object, each: JointDof) -> float:
 
 def is_angular(each: JointDof) -> bool:
     """Return whether a joint value is in radians, not in length units."""
-    return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
+    if each.channel is not None:
+        return each.channel.is_angle
+    return each.kept is not None and is_angle(each.kept)
 
 
 def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:

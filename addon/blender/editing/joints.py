@@ -6,7 +6,7 @@ The edits themselves are ``core.editing.joints``; here they get what is selected
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import bmesh
 import bpy
@@ -220,8 +220,8 @@ def _face_pose(obj: bpy.types.Object) -> Matrix | None:
         corners = [vertex.co for vertex in active.verts] if active is not None else []
     else:
         number = mesh.polygons.active
-        chosen = 0 <= number < len(mesh.polygons) and mesh.polygons[number].select
-        corners = [mesh.vertices[index].co for index in mesh.polygons[number].vertices] if chosen else []
+        face = mesh.polygons[number] if number is not None and 0 <= number < len(mesh.polygons) else None
+        corners = [mesh.vertices[i].co for i in face.vertices] if face is not None and face.select else []
     if not corners:
         return None
     points = np.array([obj.matrix_world @ corner for corner in corners])
@@ -260,7 +260,7 @@ def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Ma
         points = _world_points(one)
         for point in points[:: max(1, len(points) // 2000)]:
             place, _normal, _face_number, distance = tree.find_nearest(Vector(point.tolist()))
-            if place is not None and (best is None or distance < best[0]):
+            if place is not None and distance is not None and (best is None or distance < best[0]):
                 best = distance, (place + Vector(point.tolist())) / 2.0
     if best is None:
         raise ValueError(Message("{} or {}: the mesh has no faces", repr(parent.name), repr(child.name)))
@@ -271,4 +271,5 @@ def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Ma
 def _bvh_tree(obj: bpy.types.Object) -> BVHTree:
     mesh = cast(bpy.types.Mesh, obj.data)
     points: list[list[float]] = _world_points(obj).tolist()
-    return BVHTree.FromPolygons(points, [list(polygon.vertices) for polygon in mesh.polygons])
+    tree: Any = BVHTree.FromPolygons(points, [list(polygon.vertices) for polygon in mesh.polygons])
+    return tree

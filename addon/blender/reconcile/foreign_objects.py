@@ -80,7 +80,9 @@ def _bone_owner(bone: bpy.types.Bone) -> tuple[str, str]:
 def remove_lost_drivers(rig: bpy.types.Object) -> None:
     """Remove the drivers of deleted bones."""
     data = rig.animation_data
-    for curve in list(data.drivers) if data is not None else ():
+    if data is None:
+        return
+    for curve in list(data.drivers):
         if curve.data_path.startswith("pose.bones["):
             try:
                 rig.path_resolve(curve.data_path)

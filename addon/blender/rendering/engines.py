@@ -86,7 +86,9 @@ def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
 
 def set_samples(scene: bpy.types.Scene, samples: int) -> int:
     """Set the samples per pixel, or the next number that the engine has; return the previous number."""
-    display, eevee, cycles = (getattr(scene, name, None) for name in ("display", "eevee", "cycles"))
+    display: Any = scene.display
+    eevee: Any = scene.eevee
+    cycles: Any = getattr(scene, "cycles", None)  # an add-on
     if scene.render.engine == "BLENDER_WORKBENCH":
         steps = {"FXAA": 1, "5": 5, "8": 8, "11": 11, "16": 16, "32": 32}
         was = steps.get(display.render_aa, 1)

@@ -89,7 +89,7 @@ def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator
 
     The report warns of those that stay outside.
     """
-    done = []
+    done: list[bpy.types.Image] = []
     try:
         for image in images:
             if image.source == "GENERATED" or image.packed_file is not None:

@@ -148,12 +148,12 @@ def build_stage(
     add_floor(studio, look, parts)
     if look.labels:
         add_labels(studio, look, shot, size, tile, ground)
-    set_world(studio, look)
+    world = set_world(studio, look)
     if engine == WORKBENCH:
-        match_backdrop(studio, look, shot, ground)
+        match_backdrop(studio, world, look, shot, ground)
     else:
         add_lights(studio, look, shot, size)
-        add_sky(studio, look)
+        add_sky(world, look)
 
 
 def floor_height(lowest: float, size: float) -> float:
@@ -186,14 +186,15 @@ def add_lights(studio: Studio, look: StageStyle, shot: CameraShot, size: float) 
         post.location = shot.aims[0] + size * away
 
 
-def set_world(studio: Studio, look: StageStyle) -> None:
-    """Set a plain background in the horizon's color."""
+def set_world(studio: Studio, look: StageStyle) -> bpy.types.World:
+    """Set a plain background in the horizon's color, and return it."""
     world = studio.own(bpy.data.worlds.new("Film world"))
     world.color = [srgb_to_linear(value) for value in look.horizon]
     studio.scene.world = world
+    return world
 
 
-def match_backdrop(studio: Studio, look: StageStyle, shot: CameraShot, ground: float) -> None:
+def match_backdrop(studio: Studio, world: bpy.types.World, look: StageStyle, shot: CameraShot, ground: float) -> None:
     """Set the background to the rendered color of the far floor, so that there is no edge at the horizon.
 
     Workbench lights the floor but not the background. Where the view leaves the floor dark or bright, the exposure is
@@ -214,13 +215,13 @@ def match_backdrop(studio: Studio, look: StageStyle, shot: CameraShot, ground: f
     scene.render.resolution_x, scene.render.resolution_y = size
     lit = np.array([srgb_to_linear(value) for value in seen])
     wanted = sum(srgb_to_linear(value) for value in look.horizon) / max(float(lit.sum()), 1e-6)
-    scene.world.color = (lit / 2.0**scene.view_settings.exposure).tolist()
+    world.color = (lit / 2.0**scene.view_settings.exposure).tolist()
     scene.view_settings.exposure += float(np.clip(np.log2(wanted), *_EXPOSURE))
 
 
-def add_sky(studio: Studio, look: StageStyle) -> None:
+def add_sky(world: bpy.types.World, look: StageStyle) -> None:
     """Create a sky from the horizon's color up to the zenith's, which is seen and lights the shadows."""
-    tree = ensure_node_tree(studio.scene.world)
+    tree = ensure_node_tree(world)
     nodes, links = tree.nodes, tree.links
     nodes.clear()
     place, split = nodes.new("ShaderNodeTexCoord"), nodes.new("ShaderNodeSeparateXYZ")

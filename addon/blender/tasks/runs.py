@@ -46,9 +46,10 @@ def simulate_model(
         friction: Friction coefficient of its bodies; None: the model's.
     """
     build_physics(scene, rig)
-    for obj in parts(rig, "BODY") if friction is not None else ():
-        if obj.rigid_body is not None:
-            obj.rigid_body.friction = friction
+    if friction is not None:
+        for obj in parts(rig, "BODY"):
+            if obj.rigid_body is not None:
+                obj.rigid_body.friction = friction
     settings(rig).drive = drive
     last = scene.frame_start + round(seconds * frame_rate(scene))
     scene.frame_end = last

@@ -174,7 +174,9 @@ def animate_to_blend(
         for name, value in inputs.items():
             setattr(settings(rig).controls, input_property_name(name), value)
         if inputs:
-            bpy.data.actions.remove(rig.animation_data.action)  # the gait with all inputs at 0
+            data = rig.animation_data
+            if data is not None and data.action is not None:
+                bpy.data.actions.remove(data.action)  # the gait with all inputs at 0
             bake_gait(scene, rig, scene.frame_start, scene.frame_end)
     settings(rig).drive = "KEYS"
     save_blend(blend)

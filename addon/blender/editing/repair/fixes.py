@@ -78,9 +78,10 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
     """
     assign_ids(rig)
     record = record_of(obj)
-    if obj.data.users > 1:
-        obj.data = obj.data.copy()
-    solid = fit_solid(cast(bpy.types.Mesh, obj.data), np.ones(3))
+    mesh = cast(bpy.types.Mesh, obj.data)
+    if mesh.users > 1:
+        obj.data = mesh = mesh.copy()
+    solid = fit_solid(mesh, np.ones(3))
     if settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig):
         frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _translation_only(solid.frame)
         _move_origin(obj, frame)

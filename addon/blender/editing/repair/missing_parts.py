@@ -20,7 +20,7 @@ import bpy
 from ....core.kinematics import spanning_tree
 from ....core.model import Body, Mechanism
 from ....core.report import Message, abbreviate_names
-from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ...data.access import armature_of, armature_settings, bone_record, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (
     all_parts,
@@ -361,7 +361,7 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
     model = settings(rig)
     home = simulating_scene(rig)
     if home is not None:
-        return home.rigidbody_world.constraints is None
+        return world_of(home).constraints is None
     had = (
         model.world_backup.made_world
         or model.world_backup.joined_world

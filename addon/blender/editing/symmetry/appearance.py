@@ -229,9 +229,10 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
             continue
         flip = flip_between(rigid_matrix(obj.matrix_basis), rigid_matrix(mate.matrix_basis), plane)
         scales = [np.array(each.matrix_basis.to_scale()) for each in (obj, mate)]
-        key = obj.data.name_full, mate.data.name_full, np.array([*flip, *scales]).round(6).tobytes()
+        mesh, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data)
+        key = mesh.name_full, other.name_full, np.array([*flip, *scales]).round(6).tobytes()
         if key not in gaps:  # equal shapes share their meshes
-            gaps[key] = _mesh_distance(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
+            gaps[key] = _mesh_distance(mesh, other, scales, flip)
         if gaps[key] > 0.0:
             yield TwinDifference("body", ids[0], ids[1], "mesh", gaps[key], "m")
 

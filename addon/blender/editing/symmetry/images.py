@@ -228,7 +228,7 @@ def _mirror_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: 
             part.name = name
             record_of(part).built_name = part.name
             if child.type == "LIGHT":
-                part.data = child.data.copy()
+                part.data = cast(bpy.types.Light, child.data).copy()
         pose = rigid_matrix(child.matrix_basis)
         turn = frame_flip(pose, flip, rigid_matrix(part.matrix_basis), upright=child.type == "LIGHT")
         _place_child(child, part, flip, turn)
