@@ -80,10 +80,11 @@ def has_nla_strips(data: bpy.types.AnimData) -> bool:
 
 def _is_object_animated(obj: bpy.types.Object) -> bool:
     """Return whether an object, or one of its parents, is animated or constrained."""
-    while obj is not None:
-        if _is_animated(obj) or len(obj.constraints):
+    holder: bpy.types.Object | None = obj
+    while holder is not None:
+        if _is_animated(holder) or len(holder.constraints):
             return True
-        obj = obj.parent
+        holder = holder.parent
     return False
 
 

@@ -89,10 +89,10 @@ class DofMotors:
         if not self.motors:  # an undo during a simulation
             self.motors, self.start = motor_axes(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
-            thrown = self.thrown is not None and len(self.thrown) == len(actual)
-            self.course = (
-                VelocityHistory.from_initial_velocity(self.thrown) if thrown else VelocityHistory.at_rest(len(actual))
-            )
+            if self.thrown is not None and len(self.thrown) == len(actual):
+                self.course = VelocityHistory.from_initial_velocity(self.thrown)
+            else:
+                self.course = VelocityHistory.at_rest(len(actual))
         else:
             self.course.go_on(self.difference(actual, self._last), rate)
         self._last = actual

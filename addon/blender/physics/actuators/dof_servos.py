@@ -20,7 +20,7 @@ import numpy as np
 from ....core.model import DOF_SIZE, Array, Dof
 from ...animation.fcurves import pose_block_coordinates
 from ...animation.rotation_stops import clamp_bone_values, stop_range
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
@@ -62,7 +62,7 @@ class ScrewCoupling:
         axis = poses[joint.parent][:3, :3] @ joint.on_parent[:3, :3] @ joint.joint.dofs[0].axis
         free = [not carried.stands(body) for body in (joint.child, joint.parent)]
         weight = float(np.array(self.scene.gravity) @ axis) if self.scene.use_gravity else 0.0
-        self.first = weight * (free[0] - free[1]) * self.scene.rigidbody_world.effector_weights.gravity / self.size
+        self.first = weight * (free[0] - free[1]) * world_of(self.scene).effector_weights.gravity / self.size
 
     def command(self, poses: Array, rate: float) -> None:
         """Apply forces for the next frame."""
@@ -86,7 +86,7 @@ class ScrewCoupling:
             apart: Translation minus pitch times rotation.
             time: Duration of the frame (s).
         """
-        substeps = self.scene.rigidbody_world.substeps_per_frame
+        substeps = world_of(self.scene).substeps_per_frame
         step, speed, other = time / substeps, 0.0, self.first
         if self._apart:
             gone = apart - self._apart[-1]
@@ -154,7 +154,7 @@ class MultiDofServos:
         """
         motors = self.motors
         actual = motors.look(poses, rate)
-        assert motors.course is not None
+        assert motors.course is not None and motors.start is not None
         wanted = np.full((4, len(actual)), math.nan)
         if told is not None:
             wanted[:, : told.shape[1]] = told

@@ -206,15 +206,15 @@ class ReflectedInertia:
     def __init__(self, plant: JointStateArrays, poses: Array) -> None:
         self._poses, self._world, self._size = poses, len(plant.bodies), model_scale(plant.rig)
         pieces = collision_children(plant.rig)
-        solid = [obj.rigid_body is not None for obj in plant.bodies]
+        solid = [obj.rigid_body for obj in plant.bodies]
         bodies = list(zip(plant.bodies, solid, strict=True))
-        self._mass = np.array([total_mass(obj, obj.rigid_body.mass) if it else 0.0 for obj, it in bodies])
+        self._mass = np.array([total_mass(obj, body.mass) if body else 0.0 for obj, body in bodies])
         self._tensors = np.array(
-            [combined_inertia(obj, pieces.get(obj, ())) if it else np.zeros((3, 3)) for obj, it in bodies]
+            [combined_inertia(obj, pieces.get(obj, ())) if body else np.zeros((3, 3)) for obj, body in bodies]
         ).reshape(-1, 3, 3)
-        self._stands = {
-            number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
-        } | {self._world}
+        self._stands = {number for number, body in enumerate(solid) if body is not None and body.type == "PASSIVE"} | {
+            self._world
+        }
         self._beside = self._neighbours(plant)
         self._plant = plant
 

@@ -21,7 +21,7 @@ from ....core.kinematics import joint_motion
 from ....core.model import DOF_SIZE, Array
 from ....core.report import Message, Report, format_number
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
 from ...data.conversion import add_to_report, has_initial_velocity, read_stops
 from ...data.properties.joint import KnuckleDof, KnuckleMotor
@@ -105,7 +105,7 @@ class InitialVelocityImpulse:
             poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
             rate: Frames per second.
         """
-        late = 0.5 / self.scene.rigidbody_world.substeps_per_frame
+        late = 0.5 / world_of(self.scene).substeps_per_frame
         # with constant forces, a body that after two frames is as far as with its velocity from the start is too fast
         # after one; a little less so, since each step changes velocities before positions
         self._shares = [1.5 - late, late - 0.5]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ....core.force_laws import SpringDamperIntegrator
 from ....core.model import Array
-from ...data.access import record_of
+from ...data.access import record_of, world_of
 from ..constraints.generic6dof import aligned_dofs, has_fixed_axes
 from ..constraints.restraints import JointForceLaw
 from .dof_motors import DofMotors, ensure_dof_motors
@@ -58,7 +58,7 @@ class FrictionDampingActuator:
         self.damping = _motor_damping(joint)
         smooth = [each.law for each in self.laws if not each.holds]
         if smooth:
-            substeps = self.scene.rigidbody_world.substeps_per_frame
+            substeps = world_of(self.scene).substeps_per_frame
             self.held = SpringDamperIntegrator(
                 None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps
             )

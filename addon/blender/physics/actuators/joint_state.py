@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ....core.kinematics import joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import has_friction_or_damping, initial_dof_coordinates, read_dofs
 from ...data.properties.joint import KnuckleJoint
@@ -385,7 +385,7 @@ def has_both_bodies(plant: JointStateArrays, joint: KnuckleJoint) -> bool:
 
 def add_constraint_to_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
     """Add an empty to the constraints of the scene's rigid-body world, which it leaves when it loses a body."""
-    held = constraints_of(scene.rigidbody_world).objects
+    held = constraints_of(world_of(scene)).objects
     if empty.name not in held:
         held.link(empty)
 

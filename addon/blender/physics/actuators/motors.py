@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
 from ...data.queries import helper_collection, parts, proxy_welds
 
@@ -83,7 +83,7 @@ def listed_motors(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def unlisted_motors(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties of a mechanism in a scene's rigid-body world that are no longer in use."""
-    held = scene.rigidbody_world.constraints
+    held = world_of(scene).constraints
     known = {*listed_motors(rig), *proxy_welds(rig)}
     objects = () if held is None else held.objects
     return [

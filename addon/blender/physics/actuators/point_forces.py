@@ -19,7 +19,7 @@ from ....core.force_laws import PiecewisePolynomial, SpringDamperIntegrator
 from ....core.model import Array
 from ....core.report import Message, Report
 from ....core.transforms import inverse
-from ...data.access import settings
+from ...data.access import settings, world_of
 from ...data.conversion import add_to_report, unflatten_pose
 from ...data.properties.joint import KnuckleMotor, KnuckleRestraint
 from ..constraints.constraints import UNREACHABLE_VELOCITY
@@ -124,7 +124,7 @@ class PointForceActuator:
         """Prepare for a simulation that begins."""
         law = self._law = restraint_law(self.motors.kept)
         self._share = 1.0
-        substeps = self.scene.rigidbody_world.substeps_per_frame
+        substeps = world_of(self.scene).substeps_per_frame
         spring = self.motors.kept.kind == "spring"
 
         def pull(x: float) -> float:

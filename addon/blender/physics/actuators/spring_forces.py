@@ -19,7 +19,7 @@ import numpy as np
 from ....core.force_laws import ForceLaw, SpringDamperIntegrator
 from ....core.model import DOF_SIZE, Array, Dof
 from ....core.transforms import rotation_matrix
-from ...data.access import record_of
+from ...data.access import record_of, world_of
 from ..constraints.generic6dof import (
     aligned_dofs,
     are_stops_exact,
@@ -55,7 +55,7 @@ class SpringActuator:
     def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins: divide the springs between Blender's constraint and the motors."""
         joint, self.is_initialized = self.motors.joint, True
-        start, substeps = self.motors.begins(poses), self.scene.rigidbody_world.substeps_per_frame
+        start, substeps = self.motors.begins(poses), world_of(self.scene).substeps_per_frame
         moved = carried.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _aligned_coordinates(joint, start)

@@ -17,11 +17,12 @@ from typing import Any, cast
 import bpy
 
 from ....core.report import Message, Report
-from ...data.access import record_of, settings
+from ...data.access import bodies_of, constraint_of, record_of, rigid_body_of, settings
 from ...data.caching import joint_record
 from ...data.queries import helper_collection, parts
 from ...data.rigid_bodies import own_collision_type, primitive_type
 from ..world.anchor import connects_bodies, joint_ends
+from ..world.rigidbody_world import constraints_of
 
 
 def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
@@ -55,7 +56,7 @@ def set_up_collision(
     parts_of = [child for child in children if record_of(child).shape < len(shapes)]
     for child in parts_of:
         if child not in linked:
-            world.collection.objects.link(child)
+            bodies_of(world).objects.link(child)
         part: Any = child.rigid_body
         for name, value in _collision_settings(child, primitive_type(shapes[record_of(child).shape].type)).items():
             setattr(part, name, value)
@@ -66,7 +67,7 @@ def set_up_collision(
         # Blender draws its primitive shapes about the object
         values = _collision_settings(obj, "CONVEX_HULL" if _has_extent(obj) else "SPHERE")
         return values | {"collision_collections": [False] * 20}
-    if any(obj.rigid_body.collision_collections):
+    if any(rigid_body_of(obj).collision_collections):
         return _collision_settings(obj, kind)
     return _collision_settings(obj, kind) | {"collision_collections": [True] + [False] * 19}
 
@@ -80,7 +81,7 @@ def _collision_settings(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
         # Equal vertices, but those of the other sources may be freed by another thread while Blender reads them to
         # build its simulation (it does not wait for them: crashes of 5.2 in a scene that is not the displayed one)
         values["mesh_source"] = "BASE"
-    elif not record.keeps_source and obj.rigid_body.mesh_source == "BASE":
+    elif not record.keeps_source and rigid_body_of(obj).mesh_source == "BASE":
         values["mesh_source"] = "DEFORM"  # we set that before it had modifiers
     if record.keeps_source != is_modified:
         record.keeps_source = is_modified
@@ -132,7 +133,7 @@ def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorl
     for pair in (each for each in wanted if each not in there):
         _add_filter_constraint(rig, world, pair)
     for pair, empty in there.items():  # unneeded ones stay, since Blender's simulation may still use them
-        empty.rigid_body_constraint.disable_collisions = pair in wanted
+        constraint_of(empty).disable_collisions = pair in wanted
 
 
 def _pairs_to_filter(rig: bpy.types.Object, groups: _BodyGroups) -> dict[_BodyPair, None]:
@@ -156,7 +157,7 @@ def filter_constraints(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -
 
 
 def _filtered_bodies(empty: bpy.types.Object) -> _BodyPair:
-    constraint = empty.rigid_body_constraint
+    constraint = constraint_of(empty)
     return frozenset(end for end in (constraint.object1, constraint.object2) if end is not None)
 
 
@@ -167,7 +168,7 @@ def _collidable_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> Iterator[_B
     jointed = {frozenset(joint_ends(joint, anchor)) for joint in records if connects_bodies(joint)}
     for group in groups:
         for first, second in combinations(group, 2):
-            moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
+            moves = "ACTIVE" in (rigid_body_of(first).type, rigid_body_of(second).type)
             pair = frozenset((first, second))
             if moves and pair not in jointed:
                 yield pair
@@ -175,8 +176,8 @@ def _collidable_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> Iterator[_B
 
 def _bodies_by_assembly(rig: bpy.types.Object) -> _BodyGroups:
     """Return the colliding bodies by assembly; a body that the user linked into several is in each."""
-    bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
-    solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections[:])}
+    bodies = ((obj, obj.rigid_body) for obj in parts(rig, "BODY"))
+    solid = {obj for obj, body in bodies if body is not None and any(body.collision_collections[:])}
     top = settings(rig).collection
     folders = dict.fromkeys(top.children_recursive) if top is not None else {}
     return [[obj for obj in folder.objects[:] if obj in solid] for folder in folders]
@@ -187,7 +188,7 @@ def _exceeds_max_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> bool:
     seen: set[bpy.types.Object] = set()
     pairs = 0
     for group in groups:
-        moving = {obj for obj in group if obj.rigid_body.type == "ACTIVE"} - seen
+        moving = {obj for obj in group if rigid_body_of(obj).type == "ACTIVE"} - seen
         seen |= moving
         pairs += comb(len(moving), 2)
     return pairs - len(parts(rig, "JOINT")) > _MAX_PAIRS
@@ -200,8 +201,8 @@ def _add_filter_constraint(rig: bpy.types.Object, world: bpy.types.RigidBodyWorl
     empty.empty_display_size = 0.0
     # selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
     helper_collection(rig).objects.link(empty)
-    world.constraints.objects.link(empty)
-    constraint = empty.rigid_body_constraint
+    constraints_of(world).objects.link(empty)
+    constraint = constraint_of(empty)
     constraint.type = "GENERIC"
     for axis in "xyz":
         setattr(constraint, f"use_limit_lin_{axis}", False)

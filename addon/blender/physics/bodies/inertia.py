@@ -24,10 +24,11 @@ from mathutils import Matrix
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Message, Report, abbreviate_names
-from ...data.access import record_of, settings
+from ...data.access import bodies_of, constraint_of, record_of, rigid_body_of, settings
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
+from ..world.rigidbody_world import constraints_of
 from .collision import collision_children
 
 #: Count of bodies that a warning names.
@@ -128,7 +129,7 @@ def set_up_inertia_proxies(
 
 def _has_own_tensor(obj: bpy.types.Object) -> bool:
     record = record_of(obj)
-    return record.has_tensor and record.mass > MIN_MASS and obj.rigid_body.type == "ACTIVE"
+    return record.has_tensor and record.mass > MIN_MASS and rigid_body_of(obj).type == "ACTIVE"
 
 
 def _inertia_splits(
@@ -138,7 +139,7 @@ def _inertia_splits(
     if not bodies:
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
-    moments = blender_moments_of_all(bodies, pieces) / np.array([obj.rigid_body.mass for obj in bodies])[:, None]
+    moments = blender_moments_of_all(bodies, pieces) / np.array([rigid_body_of(obj).mass for obj in bodies])[:, None]
     off = _relative_errors(tensors, moments) > _ACCEPTED_ERROR
     return {bodies[number]: find_inertia_split(tensors[number], moments[number]) for number in np.flatnonzero(off)}
 
@@ -153,7 +154,7 @@ def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: Wor
     turned[:3, :3] = split.turn
     wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
     record.inertia_proxy_share = split.share
-    body, weld = wheel.rigid_body, _ensure_proxy_weld(obj, there).rigid_body_constraint
+    body, weld = rigid_body_of(wheel), constraint_of(_ensure_proxy_weld(obj, there))
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
     body.use_margin, body.collision_margin = True, 0.0
     body.collision_collections = [False] * 20
@@ -165,7 +166,7 @@ def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: Wor
 
 def report_light_bodies(bodies: Sequence[bpy.types.Object], report: Report) -> None:
     """Report bodies lighter than the least mass of Blender's physics, and those with no or negative mass."""
-    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * MIN_MASS and obj.rigid_body.type == "ACTIVE"]
+    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * MIN_MASS and rigid_body_of(obj).type == "ACTIVE"]
     none = [obj for obj in light if record_of(obj).mass <= 0.0]
     if none:
         report.warn(
@@ -223,7 +224,7 @@ def _ensure_inertia_proxy(obj: bpy.types.Object, there: WorldMembership) -> bpy.
         helper_collection(record.model).objects.link(wheel)
         wheel.hide_viewport = True
     if wheel not in there.held:
-        there.world.collection.objects.link(wheel)
+        bodies_of(there.world).objects.link(wheel)
     return wheel
 
 
@@ -240,7 +241,7 @@ def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.typ
         # selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
         helper_collection(record.model).objects.link(weld)
     if weld not in there.held:
-        there.world.constraints.objects.link(weld)
+        constraints_of(there.world).objects.link(weld)
     return weld
 
 
@@ -286,7 +287,7 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
     least = min_principal_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
     told = [each for each, moment in zip(told, least, strict=True) if moment > 0.0]
-    pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
+    pieces = collision_children(rig) if any(rigid_body_of(obj).collision_shape == "COMPOUND" for obj, _ in told) else {}
     turned = [(obj, tensor) for obj, tensor in told if record_of(obj).inertia_proxy_share]
     if turned:
         left = {obj: _remaining_error(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
@@ -380,7 +381,7 @@ def blender_moments_of_all(
     alike: dict[tuple[str, bpy.types.ID | None], Array] = {}  # bodies share meshes
     out = np.empty((len(bodies), 3))
     for number, obj in enumerate(bodies):
-        body = obj.rigid_body
+        body = rigid_body_of(obj)
         shape = body.collision_shape
         if shape == "COMPOUND":
             out[number] = blender_moments(obj, pieces.get(obj, ()))
@@ -398,7 +399,7 @@ def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = 
         obj: The body.
         pieces: Its collision children, if its shape is a compound.
     """
-    shape, mass = obj.rigid_body.collision_shape, obj.rigid_body.mass
+    shape, mass = rigid_body_of(obj).collision_shape, rigid_body_of(obj).mass
     if shape == "COMPOUND":
         low, high = _box_of_pieces(pieces)
         return mass * _box(high - low)
@@ -453,7 +454,7 @@ def _boxes(pieces: Iterable[bpy.types.Object]) -> Iterator[tuple[Array, Array]]:
     for piece in pieces:
         pose = np.array(piece.matrix_parent_inverse @ piece.matrix_basis, dtype=np.float64)
         scale = np.linalg.norm(pose[:3, :3], axis=0)
-        shape, middle = piece.rigid_body.collision_shape, pose[:3, 3]
+        shape, middle = rigid_body_of(piece).collision_shape, pose[:3, 3]
         size = _size(shape, _extent(piece) * scale)
         if shape == "CONVEX_HULL" and len(points := _vertices(piece)):
             middle = (pose @ np.append((points.min(axis=0) + points.max(axis=0)) / 2.0, 1.0))[:3]

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ....core.model import Array
 from ....core.run_metrics import BodyPenetration
+from ...data.access import rigid_body_of
 
 #: Cache of the vertices (n, 3) of meshes: many bodies share theirs.
 PointsByMesh = dict[bpy.types.ID, Array]
@@ -63,7 +64,7 @@ def convex_shape_of(obj: bpy.types.Object, measured: PointsByMesh) -> ConvexShap
     points = _points(cast(bpy.types.Mesh, obj.data), measured)
     if not len(points):
         return None
-    return ConvexShape(obj.rigid_body.collision_shape, points, np.ptp(points, axis=0) / 2.0)
+    return ConvexShape(rigid_body_of(obj).collision_shape, points, np.ptp(points, axis=0) / 2.0)
 
 
 def pose_on_parent(child: bpy.types.Object) -> Array:
@@ -219,7 +220,7 @@ def _collidable_pairs(
 
 
 def _collections(obj: bpy.types.Object) -> set[int]:
-    return {number for number, there in enumerate(obj.rigid_body.collision_collections) if there}
+    return {number for number, there in enumerate(rigid_body_of(obj).collision_collections) if there}
 
 
 def _body_depths(ones: list[_PlacedShape], others: list[_PlacedShape], at: Array, there: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 
 import bpy
 
-from ...data.access import record_of, settings
+from ...data.access import constraint_of, record_of, settings
 from ...data.caching import joint_record
 from ...data.conversion import has_spring_or_damper, joint_has_stops, read_stops
 from ...data.properties.joint import KnuckleJoint
@@ -284,7 +284,7 @@ def write_preload(joint: KnuckleJoint, start: float) -> None:
 
 def write_motor(empty: bpy.types.Object, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
     """Configure a motor's empty (X on the axis) as a motor without force."""
-    constraint = empty.rigid_body_constraint
+    constraint = constraint_of(empty)
     constraint.type = "MOTOR"
     write_constraint_bodies(constraint, joint, anchor)
     constraint.disable_collisions = True

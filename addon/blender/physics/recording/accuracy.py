@@ -20,7 +20,7 @@ from ....core.run_metrics import (
     SimulationRecord,
     measure_accuracy,
 )
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts
@@ -71,7 +71,7 @@ def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationReco
 
 def _gravity(scene: bpy.types.Scene) -> Array:
     """Return the gravity (3,) of the scene's rigid-body world, in m/s²."""
-    weights = scene.rigidbody_world.effector_weights
+    weights = world_of(scene).effector_weights
     share = weights.all * weights.gravity if scene.use_gravity else 0.0
     return np.array(scene.gravity, dtype=np.float64) * share
 
@@ -79,8 +79,9 @@ def _gravity(scene: bpy.types.Scene) -> Array:
 def _simulated_mass(obj: bpy.types.Object) -> float:
     """Return the mass of a body that physics moves, else 0."""
     body = obj.rigid_body
-    moves = body is not None and body.type == "ACTIVE" and not is_static(obj)
-    return total_mass(obj, body.mass) if moves else 0.0
+    if body is None or body.type != "ACTIVE" or is_static(obj):
+        return 0.0
+    return total_mass(obj, body.mass)
 
 
 def _connected_joints(recording: Recording) -> list[MeasuredJoint]:

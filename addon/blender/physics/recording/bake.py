@@ -16,7 +16,7 @@ from ....core.transforms import affine_inverse
 from ...animation.fcurves import STILL_TOLERANCE
 from ...animation.gait import seconds_since_start
 from ...animation.keying import LINEAR, key_bone_paths, key_servos
-from ...data.access import action_record, armature_of, bone_record, record_of, settings
+from ...data.access import action_record, armature_of, bone_record, record_of, settings, world_of
 from ...data.channels import (
     block_rotation,
     motion_channels,
@@ -199,7 +199,7 @@ def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
 
 @contextmanager
 def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None]:
-    cache = scene.rigidbody_world.point_cache
+    cache = world_of(scene).point_cache
     kept = cache.frame_start, cache.frame_end
     cache.frame_start, cache.frame_end = min(first, kept[0]), max(last, kept[1])
     try:

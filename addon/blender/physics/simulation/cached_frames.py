@@ -22,7 +22,7 @@ import numpy as np
 from ....core.model import Array
 from ....core.report import Message
 from ...compat import action_curves
-from ...data.access import armature_of, record_of, settings
+from ...data.access import armature_of, record_of, settings, world_of
 from ...data.channels import settings_curves
 from ...data.queries import parts
 from ..world.rigidbody_world import first_frame, last_frame, reset_cache
@@ -59,7 +59,7 @@ def fingerprint(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> byt
     Animated properties count by their F-curves, whatever the frame.
     """
     told = hashlib.blake2b(digest_size=16)
-    world = scene.rigidbody_world
+    world = world_of(scene)
     _hash_values(told, [getattr(world, name) for name in _WORLD_PROPERTIES], scene.render.fps, scene.render.fps_base)
     _hash_values(told, scene.gravity[:], scene.use_gravity, *_plain_values(world.effector_weights, set()))
     for held in (world.collection, world.constraints):
@@ -309,7 +309,7 @@ def unprotect_caches() -> None:
 
 def _set_cache_protected(scene: bpy.types.Scene, on: bool) -> None:
     """Mark a cache as baked, or not: Blender then discards nothing."""
-    cache = scene.rigidbody_world.point_cache
+    cache = world_of(scene).point_cache
     if cache.is_baked != on:
         with bpy.context.temp_override(scene=scene, point_cache=cache):
             (bpy.ops.ptcache.bake_from_cache if on else bpy.ops.ptcache.free_bake)()

@@ -11,7 +11,7 @@ from bpy.app.handlers import persistent
 
 from ....core.report import Report
 from ...animation.loops import live_solver
-from ...data.access import settings
+from ...data.access import settings, world_of
 from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
@@ -173,7 +173,7 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
 
 def _handle_deletions(scene: bpy.types.Scene) -> None:
     """Clean up after the user's deletions in the scene's world, before Blender takes a step with it."""
-    world = scene.rigidbody_world
+    world = world_of(scene)
     size = _world_size(world)
     if _world_sizes.get(scene.session_uid) == size:
         return

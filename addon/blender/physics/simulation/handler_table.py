@@ -12,7 +12,7 @@ from ....core.report import Report
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
 from ...data import datablocks
-from ...data.access import armature_settings, settings
+from ...data.access import armature_settings, settings, world_of
 from ...data.batch_edits import set_on_ticked_dofs
 from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
@@ -83,7 +83,7 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
         scene.gravity = world_gravity(rig)
     report_gravity(scene, rig)
     apply_friction(rig)
-    apply_collision_filter(rig, scene.rigidbody_world, Report())
+    apply_collision_filter(rig, world_of(scene), Report())
     reset_cache(scene)
 
 

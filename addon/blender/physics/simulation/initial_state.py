@@ -21,7 +21,7 @@ from mathutils import Matrix
 
 from ....core.model import Array
 from ...compat import action_curves
-from ...data.access import record_of
+from ...data.access import record_of, world_of
 from ...data.change_counter import count_change
 from ...data.conversion import has_spring_or_damper
 from ...rig.joint_frames import constraint_rotation
@@ -78,7 +78,7 @@ class InitialStatePin:
 
     def _simulated(self) -> list[bpy.types.Object]:
         """Return the bodies, joints and motors of the mechanism that are in the scene's simulation."""
-        world = self._scene.rigidbody_world
+        world = world_of(self._scene)
         held = [each.objects for each in (world.collection, world.constraints) if each is not None]
         return [obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig]
 
@@ -170,7 +170,8 @@ class AnimationPause:
         for curve in self._muted:
             curve.mute = False
         self._muted = []
-        if self._nla:
-            self._rig.animation_data.use_nla = True
-            self._nla = False
+        data = self._rig.animation_data
+        if self._nla and data is not None:
+            data.use_nla = True
+        self._nla = False
         count_change()

@@ -32,7 +32,7 @@ from contextlib import contextmanager
 
 import bpy
 
-from ...data.access import armature_settings, record_of, settings
+from ...data.access import armature_settings, bodies_of, constraint_of, record_of, rigid_body_of, settings, world_of
 from ...data.datablocks import objects_in_collections
 from ...data.queries import child_collection, parts
 from ...scene.meshes import box
@@ -57,7 +57,7 @@ def remove_from_world(scene: bpy.types.Scene, bodies: ObjectSequence, empties: O
 
     A world that is switched off is enabled meanwhile; a baked cache is freed.
     """
-    world = scene.rigidbody_world
+    world = world_of(scene)
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
@@ -94,7 +94,7 @@ def empty_simulation(scene: bpy.types.Scene, more: ObjectSequence = (), rewind: 
     """
     _emptying_scenes.add(scene.session_uid)
     try:
-        with _constraints_disabled(scene.rigidbody_world, more):
+        with _constraints_disabled(world_of(scene), more):
             if rebuild_simulation(scene):
                 _simulated_scenes.discard(scene.session_uid)
             if rewind:
@@ -117,7 +117,7 @@ def remove_dangling_constraints(scene: bpy.types.Scene) -> bool:
     Returns:
         Whether there were any, or constraints were deleted themselves: the simulation has then ended.
     """
-    world, uid = scene.rigidbody_world, scene.session_uid
+    world, uid = world_of(scene), scene.session_uid
     if is_emptying_simulation(scene):
         return False
     vanished = _known_constraints.get(uid, frozenset()) - _uids(world.constraints)
@@ -163,11 +163,11 @@ def _constraints_disabled(world: bpy.types.RigidBodyWorld, more: ObjectSequence)
     empties = [obj for obj in [*_collection_objects(kept), *more] if obj.rigid_body_constraint is not None]
     ends = {}
     for empty in empties:
-        held = empty.rigid_body_constraint
+        held = constraint_of(empty)
         ends[empty.session_uid] = [-1 if end is None else end.session_uid for end in (held.object1, held.object2)]
     try:
         for empty in empties:
-            empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
+            constraint_of(empty).object1 = constraint_of(empty).object2 = None
         if more:
             folder = bpy.data.collections.new("Knuckle Workshop")
             if kept is not None:
@@ -246,7 +246,7 @@ def _is_dangling(empty: bpy.types.Object) -> bool:
 
 def _has_missing_body(empty: bpy.types.Object) -> bool:
     """Return whether one of the bodies of a constraint is missing."""
-    constraint = empty.rigid_body_constraint
+    constraint = constraint_of(empty)
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
 
 
@@ -303,14 +303,15 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     Returns:
         The count of deleted objects.
     """
-    world = scene.rigidbody_world
+    world = world_of(scene)
     lost = find_leftovers(scene)
     mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
     held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
     heir = other_rig_on_ground(scene, lost)
-    for ground in [obj for obj in mine if record_of(obj).is_ground and heir is not None]:
-        mine.remove(ground)
-        transfer_ground(scene, ground, heir)
+    if heir is not None:
+        for ground in [obj for obj in mine if record_of(obj).is_ground]:
+            mine.remove(ground)
+            transfer_ground(scene, ground, heir)
     bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
     empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
     if bodies or empties:
@@ -360,7 +361,7 @@ _GROUND_NAME = "Knuckle Ground"
 
 def grounds_in(world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
     """Return the grounds in a world."""
-    return [obj for obj in world.collection.objects if record_of(obj).is_ground]
+    return [obj for obj in bodies_of(world).objects if record_of(obj).is_ground]
 
 
 def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
@@ -381,8 +382,8 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
     ground.hide_select = True
     child_collection(rig, "Collision").objects.link(ground)
     ground.hide_viewport = True
-    world.collection.objects.link(ground)
-    body = ground.rigid_body
+    bodies_of(world).objects.link(ground)
+    body = rigid_body_of(ground)
     body.type = "PASSIVE"
     body.collision_shape = "BOX"
     body.friction = 1.0  # Blender multiplies the two coefficients of a contact
@@ -398,7 +399,7 @@ def other_rig_on_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object
 def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
     """Make another mechanism the owner of a ground."""
     for folder in ground.users_collection:
-        if folder != scene.rigidbody_world.collection:
+        if folder != world_of(scene).collection:
             folder.objects.unlink(ground)
     child_collection(heir, "Collision").objects.link(ground)
     record_of(ground).model = heir
@@ -406,7 +407,7 @@ def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.
 
 def update_ground(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Create the ground of a simulated mechanism, or remove it where no mechanism uses it."""
-    world = scene.rigidbody_world
+    world = world_of(scene)
     if settings(rig).has_ground:
         ensure_ground(scene, rig, world)
     elif other_rig_on_ground(scene, ()) is None:

@@ -30,7 +30,7 @@ import bpy
 import numpy as np
 
 from ....core.report import Report
-from ...data.access import record_of, settings
+from ...data.access import bodies_of, record_of, settings
 from ...data.caching import joint_record, memoized_reads
 from ...data.conversion import clear_message
 from ...data.datablocks import objects_in_collections, still_exists
@@ -46,7 +46,7 @@ from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
 from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anchor, welded_to_world
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
-from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
+from ..world.rigidbody_world import clear_world, constraints_of, ensure_world, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion
 from . import cached_frames, session, undo_guard
 from .removal import (
@@ -135,7 +135,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
         remove_dangling_constraints(scene)
         _unlink_without_physics(world)
         # former members of a world keep their rigid body or constraint: only membership counts
-        linked = {*world.collection.objects[:], *world.constraints.objects[:]}
+        linked = {*bodies_of(world).objects[:], *constraints_of(world).objects[:]}
         joints = parts(rig, "JOINT")
         welded = welded_to_world(map(joint_record, joints))
         _set_up_bodies(scene, rig, world, linked, welded, report)
@@ -161,7 +161,7 @@ def _unlink_without_physics(world: bpy.types.RigidBodyWorld) -> None:
         Blender removes these with the world of another scene that shares the collections. Linked again, the parts get
         new ones.
     """
-    for held, name in ((world.collection, "rigid_body"), (world.constraints, "rigid_body_constraint")):
+    for held, name in ((bodies_of(world), "rigid_body"), (constraints_of(world), "rigid_body_constraint")):
         for obj in held.objects[:]:
             if getattr(obj, name) is None and record_of(obj).model is not None:
                 held.objects.unlink(obj)
@@ -179,7 +179,7 @@ def _set_up_bodies(
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
     children, friction = collision_children(rig), store_friction(rig)
     kinematic = settings(rig).drive == "KEYS"
-    fresh, held = NewObjectDefaults(), world.collection.objects
+    fresh, held = NewObjectDefaults(), bodies_of(world).objects
     if any(obj not in linked for obj in bodies):
         session.mark_unsimulated(rig)
         cached_frames.invalidate_run(scene)
@@ -219,7 +219,7 @@ def _set_up_constraints(
     for empty in held:
         is_new = empty not in linked and empty.rigid_body_constraint is None
         if empty not in linked:
-            world.constraints.objects.link(empty)
+            constraints_of(world).objects.link(empty)
         write_constraint(empty, model, fresh if is_new else None)
 
 
@@ -340,9 +340,10 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         store_typed_mass(obj)
     grounds = [obj for obj in parts(rig, "SHAPE") if record_of(obj).is_ground]
     standing = other_rig_on_ground(scene, [rig])
-    for ground in grounds if standing is not None else ():
-        transfer_ground(scene, ground, standing)
-    grounds = grounds if standing is None else []
+    if standing is not None:
+        for ground in grounds:
+            transfer_ground(scene, ground, standing)
+        grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
     wheels, motors = inertia_proxies(rig), [*listed_motors(rig), *unlisted_motors(scene, rig), *proxy_welds(rig)]
     anchor = own_anchor(rig)

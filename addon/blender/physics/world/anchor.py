@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import bpy
 
-from ...data.access import record_of, settings
+from ...data.access import bodies_of, record_of, rigid_body_of, settings
 from ...data.conversion import has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection
@@ -96,9 +96,10 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
     if anchor.name not in settings(rig).collection.all_objects:
         helper_collection(rig).objects.link(anchor)
     anchor.hide_viewport = True
-    if anchor.name not in world.collection.objects:
-        world.collection.objects.link(anchor)
-    body = anchor.rigid_body
+    members = bodies_of(world).objects
+    if anchor.name not in members:
+        members.link(anchor)
+    body = rigid_body_of(anchor)
     body.type, body.kinematic = "PASSIVE", True  # kinematic: it follows the armature
     body.collision_shape = "SPHERE"
     body.collision_collections = [False] * 20

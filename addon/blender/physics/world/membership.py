@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import bpy
 
 from ....core.report import Message
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.channels import settings_curves
 from ...data.queries import is_in_scene, is_part, rigs_in
 
@@ -153,7 +153,7 @@ def resume_simulation(scene: bpy.types.Scene) -> bool:
     Note:
         Blender steps only from the frame at which it stepped last.
     """
-    frame, cache = scene.frame_current, scene.rigidbody_world.point_cache
+    frame, cache = scene.frame_current, world_of(scene).point_cache
     start = cache.frame_start
     if frame <= start:
         return False
@@ -171,7 +171,7 @@ def _is_needed(scene: bpy.types.Scene) -> bool:
     """
     if any(map(is_moved_by_physics, simulated_rigs(scene))):
         return True
-    held = scene.rigidbody_world.collection
+    held = world_of(scene).collection
     return any(
         obj.rigid_body is not None
         and obj.rigid_body.type == "ACTIVE"

@@ -11,7 +11,7 @@ import numpy as np
 from mathutils import Quaternion, Vector
 
 from ....core.report import Message, Report
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
 from ...data.queries import rigs_in
@@ -60,7 +60,7 @@ def ensure_world(
         if world is None:
             with bpy.context.temp_override(scene=scene):
                 bpy.ops.rigidbody.world_add()
-            world = scene.rigidbody_world
+            world = world_of(scene)
         if not before.made_world:  # else the user deleted ours, whose gravity is still set
             before.made_world = True
             before.made_collection = before.made_constraints = came
@@ -106,8 +106,9 @@ def _is_appended_world(scene: bpy.types.Scene) -> bool:
     or objects is the user's.
     """
     world = scene.rigidbody_world
-    is_on = world is not None and (world.enabled or scene.knuckle_idle)  # type: ignore[attr-defined]
-    if not (is_on and scene.use_gravity) or world.point_cache.is_baked:
+    if world is None or not (world.enabled or scene.knuckle_idle):  # type: ignore[attr-defined]
+        return False
+    if not scene.use_gravity or world.point_cache.is_baked:
         return False
     span = world.point_cache.frame_start, world.point_cache.frame_end
     if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _DEFAULT_WORLD:
@@ -185,7 +186,7 @@ def _fit_new_world(
     scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
 ) -> None:
     """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
-    world, keeper, own = scene.rigidbody_world, _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
+    world, keeper, own = world_of(scene), _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
     store_message(settings(rig).world_backup, "requirements", own.why)
     if keeper is not None and settings(keeper).world_backup.made_world:
         before = settings(keeper).world_backup
@@ -211,7 +212,7 @@ def _fit_new_world(
 
 def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> SolverSettings:
     """Fit a scene's world to its mechanisms, whoever set it before. Clearing physics restores a user's own world."""
-    world, keeper = scene.rigidbody_world, _backup_rig(scene)
+    world, keeper = world_of(scene), _backup_rig(scene)
     fit = merge_solver_settings([required_solver_settings(rig) for rig in rigs])
     for rig in rigs:
         store_message(settings(rig).world_backup, "requirements", required_solver_settings(rig).why)
@@ -243,7 +244,7 @@ def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
 
     Frame ``first + k * steps`` then corresponds to frame ``first + k``.
     """
-    world, uid = scene.rigidbody_world, scene.session_uid
+    world, uid = world_of(scene), scene.session_uid
     kept = world.time_scale
     _time_stretches[uid] = steps
     try:
@@ -252,9 +253,9 @@ def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
         yield
     finally:
         del _time_stretches[uid]
-        world = scene.rigidbody_world  # it may have been removed meanwhile
-        if steps != 1 and world is not None:
-            world.time_scale = kept
+        left = scene.rigidbody_world  # it may have been removed meanwhile
+        if steps != 1 and left is not None:
+            left.time_scale = kept
 
 
 def time_stretch(scene: bpy.types.Scene) -> int:
@@ -269,7 +270,7 @@ def frame_rate(scene: bpy.types.Scene) -> float:
 
 def step_rate(scene: bpy.types.Scene) -> float:
     """Return the frames per second of the physics' own time, which the world's Speed scales."""
-    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _MIN_TIME_SCALE)
+    return frame_rate(scene) / max(world_of(scene).time_scale, _MIN_TIME_SCALE)
 
 
 def first_frame(scene: bpy.types.Scene) -> int:
@@ -280,7 +281,7 @@ def first_frame(scene: bpy.types.Scene) -> int:
 
 def last_frame(scene: bpy.types.Scene) -> int:
     """Return the frame at which the scene's physics ends."""
-    return scene.rigidbody_world.point_cache.frame_end
+    return world_of(scene).point_cache.frame_end
 
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
@@ -297,7 +298,7 @@ def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
 
 def match_scene_timing(scene: bpy.types.Scene) -> None:
     """Adapt the frame range of a world of ours, and its substeps, to changes of the scene's range or frame rate."""
-    world, keeper = scene.rigidbody_world, _backup_rig(scene)
+    keeper = _backup_rig(scene)
     if keeper is None:
         return
     before = settings(keeper).world_backup
@@ -315,7 +316,7 @@ def match_scene_timing(scene: bpy.types.Scene) -> None:
         )
     if not before.made_world:
         return
-    cache = world.point_cache
+    cache = world_of(scene).point_cache
     if cache.frame_start != scene.frame_start:
         cache.frame_start = scene.frame_start
     cache.frame_end = max(cache.frame_end, scene.frame_end)
@@ -334,7 +335,7 @@ def rebuild_simulation(scene: bpy.types.Scene) -> bool:
     Returns:
         Whether it does: not if the world is disabled or baked.
     """
-    world = scene.rigidbody_world
+    world = world_of(scene)
     if not world.enabled or world.point_cache.is_baked:
         return False
     before = scene.frame_current, scene.frame_subframe

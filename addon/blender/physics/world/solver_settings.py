@@ -19,7 +19,7 @@ import bpy
 import numpy as np
 
 from ....core.report import Message
-from ...data.access import record_of, settings
+from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
 from ...data.conversion import joint_has_stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
@@ -120,7 +120,7 @@ def merge_solver_settings(fits: Sequence[SolverSettings]) -> SolverSettings:
 
 def apply_solver_settings(scene: bpy.types.Scene, fit: SolverSettings, before: KnuckleWorldBackup) -> None:
     """Apply the settings to the scene's world and store them in ``before``, to detect later changes by the user."""
-    world = scene.rigidbody_world
+    world = world_of(scene)
     substeps = fit.substeps(scene.render.fps / scene.render.fps_base)
     if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
         world.substeps_per_frame, world.solver_iterations = substeps, fit.iterations
@@ -130,7 +130,7 @@ def apply_solver_settings(scene: bpy.types.Scene, fit: SolverSettings, before: K
 
 def has_applied_settings(scene: bpy.types.Scene, before: KnuckleWorldBackup) -> bool:
     """Return whether a scene's world is still as ``apply_solver_settings`` set it."""
-    world = scene.rigidbody_world
+    world = world_of(scene)
     return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
 
 
