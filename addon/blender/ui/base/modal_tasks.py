@@ -16,7 +16,7 @@ import bpy
 from ....core.report import Message
 from ...locale import translated
 from ...progress import TimeEstimate, WorkStep, format_duration
-from .operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
+from .operators import ERRORS, ModelOperator, Result, cancel_with_error, polled_model, report_message
 
 #: Generator of the work: each step is a ``WorkStep`` or its first two fields.
 TaskSteps = Generator[tuple[Any, ...], None, Any]
@@ -69,15 +69,14 @@ class ModalTask(ModelOperator):
         if not is_interactive(context):
             return self.execute(context)
         try:
-            self._steps = self.steps(context, active_model(context))
+            self._steps = self.steps(context, polled_model(context))
             next(self._steps)  # the first step reports invalid options at once
         except StopIteration as end:
             self.finish(context, end.value)
             return {"FINISHED"}
         except ERRORS as error:
             return cancel_with_error(self, error)
-        if context.screen.is_animation_playing:
-            bpy.ops.screen.animation_cancel(restore_frame=False)
+        stop_playback(context)
         manager, steps = context.window_manager, self._steps
         manager.progress_begin(0, 100)
 
@@ -158,6 +157,17 @@ def is_interactive(context: bpy.types.Context) -> bool:
     return not bpy.app.background and context.window is not None
 
 
+def is_playing(context: bpy.types.Context) -> bool:
+    """Return whether the context's screen plays the animation."""
+    return context.screen is not None and context.screen.is_animation_playing
+
+
+def stop_playback(context: bpy.types.Context) -> None:
+    """Stop the animation where it is."""
+    if is_playing(context):
+        bpy.ops.screen.animation_cancel(restore_frame=False)
+
+
 _running_tasks: list[RunningTask] = []
 
 
@@ -184,7 +194,8 @@ class RunningTask:
 
     def show_status(self, text: str) -> None:
         """Show a line in the status bar."""
-        self._workspace.status_text_set(text)
+        if self._workspace is not None:
+            self._workspace.status_text_set(text)
 
     def show(self, line: str, text: str, share: float) -> None:
         """Show progress: ``line`` in the status bar and the headers of 3D views, ``text`` and ``share`` in panels."""
@@ -216,7 +227,8 @@ class RunningTask:
         self._manager.event_timer_remove(self._timer)
 
     def _clear_status_texts(self) -> None:
-        self._workspace.status_text_set(None)
+        if self._workspace is not None:
+            self._workspace.status_text_set(None)
         if self.text:
             for area in self._views():
                 area.header_text_set(None)

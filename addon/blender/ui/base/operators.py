@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty
@@ -76,6 +76,11 @@ def active_model(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the armature of the active mechanism; None without one or for a half-deleted one."""
     rig = active_rig(context)
     return rig if rig is not None and rig.type == "ARMATURE" else None
+
+
+def polled_model(context: bpy.types.Context) -> bpy.types.Object:
+    """Return the armature of the active mechanism, for what runs only after a ``poll`` has found one."""
+    return cast(bpy.types.Object, active_model(context))
 
 
 def no_model_message(context: bpy.types.Context) -> str:
@@ -198,7 +203,7 @@ class ModelOperator(bpy.types.Operator):
         """Run ``work`` on the active mechanism; report its errors."""
         try:
             with shown_in_local_views(context):
-                return self.work(context, active_model(context))
+                return self.work(context, polled_model(context))
         except ERRORS as error:
             return cancel_with_error(self, error)
 

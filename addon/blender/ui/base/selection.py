@@ -78,7 +78,9 @@ def active_joint_row(armature: bpy.types.Armature) -> int:
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None and rig.data == armature else None
     joint = active_joint(bpy.context, rig) if joints is not None else None
-    return next((row for row, obj in enumerate(joints.all_objects) if obj == joint), -1) if joint is not None else -1
+    if joints is None or joint is None:
+        return -1
+    return next((row for row, obj in enumerate(joints.all_objects) if obj == joint), -1)
 
 
 def select_joint_row(armature: bpy.types.Armature, row: int) -> None:

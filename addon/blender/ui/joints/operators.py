@@ -23,7 +23,7 @@ from ...editing.joint_settings import (
     set_joint_values,
 )
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model, report_message
 from ..base.selection import active_joint, is_joint, joints_collection
 from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
 from .stops import JointsOperator, selected_joints
@@ -137,7 +137,7 @@ class KNUCKLE_OT_joint_table(ModelOperator):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         """Store the values of all joints, then open the popup."""
-        self._before = joint_values(active_model(context))
+        self._before = joint_values(polled_model(context))
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -155,7 +155,7 @@ class KNUCKLE_OT_joint_table(ModelOperator):
         layout: Any = self.layout
         rig = active_model(context)
         joints = joints_collection(rig) if rig is not None else None
-        if joints is None:
+        if rig is None or joints is None:
             layout.label(text="The mechanism has lost its joints", icon="ERROR")
             return
         buttons = layout.row()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -14,7 +14,7 @@ from ...data.conversion import is_angle
 from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
 from ...locale import translated
-from ..base.operators import active_model, count_with_noun
+from ..base.operators import count_with_noun, polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
 from ..base.selection import active_joint, joints_collection
 from ..servos.sliders import servo_sliders
@@ -35,7 +35,7 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout: Any = self.layout
-        rig = active_model(context)
+        rig = polled_model(context)
         joints = joints_collection(rig)
         if joints is None or settings(rig).rig != rig:
             layout.label(text="The mechanism has lost its joints", icon="ERROR")
@@ -107,7 +107,7 @@ class _JointPanel(ModelPanel):
         """Return whether there is an active joint with something to show."""
         if not super().poll(context):
             return False
-        rig = active_model(context)
+        rig = polled_model(context)
         empty = active_joint(context, rig) if settings(rig).rig == rig else None
         return empty is not None and cls.shows(empty)
 
@@ -115,6 +115,11 @@ class _JointPanel(ModelPanel):
     def shows(cls, empty: bpy.types.Object) -> bool:
         """Return whether the panel has something to show of a joint."""
         return len(record_of(empty).joint.dofs) > 0
+
+    @staticmethod
+    def polled_joint(context: bpy.types.Context) -> bpy.types.Object:
+        """Return the joint that ``poll`` has found."""
+        return cast(bpy.types.Object, active_joint(context, polled_model(context)))
 
 
 class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
@@ -130,8 +135,8 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        rig = active_model(context)
-        empty = active_joint(context, rig)
+        rig = polled_model(context)
+        empty = self.polled_joint(context)
         joint = record_of(empty).joint
         picture: Any = joint_icon(joint, [dof.kind for dof in joint.dofs])
         layout.label(text=joint_label(empty), icon=picture, translate=False)
@@ -210,8 +215,8 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        rig = active_model(context)
-        empty = active_joint(context, rig)
+        rig = polled_model(context)
+        empty = self.polled_joint(context)
         for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue
@@ -234,7 +239,7 @@ class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
-        empty = active_joint(context, active_model(context))
+        empty = self.polled_joint(context)
         for name, dof, _is_part in dof_rows(empty):
             if dof.parts:
                 continue  # its coordinates have these properties
@@ -253,7 +258,7 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
-        empty = active_joint(context, active_model(context))
+        empty = self.polled_joint(context)
         for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue

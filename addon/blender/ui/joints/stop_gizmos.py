@@ -84,7 +84,9 @@ class KNUCKLE_GT_dial(bpy.types.Gizmo):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the dials."""
-        draw_batches(GizmoState.batches, (context.region.width, context.region.height))
+        region = context.region
+        if region is not None:
+            draw_batches(GizmoState.batches, (region.width, region.height))
 
 
 class KNUCKLE_GT_stop(bpy.types.Gizmo):
@@ -103,7 +105,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         """Draw the handle."""
         self.draw_custom_shape(self.shape)
 
-    def draw_select(self, context: bpy.types.Context, select_id: int = 0) -> None:
+    def draw_select(self, context: bpy.types.Context, select_id: int | None = 0) -> None:
         """Draw the handle for selection."""
         self.draw_custom_shape(self.shape, select_id=select_id)
 
@@ -136,7 +138,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         self.show_value(context, joint)
         return {"RUNNING_MODAL"}
 
-    def exit(self, context: bpy.types.Context, cancel: bool) -> None:
+    def exit(self, context: bpy.types.Context, cancel: bool | None) -> None:
         """End the drag: restore the stop if it was canceled, else push an undo step."""
         _hide_label()
         if context.area is not None:
@@ -164,8 +166,10 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         dof = self.dof(joint)
         text = format_dof_value(getattr(dof, self.end), dof.kind != "translation")
         GizmoState.label = text, self.matrix_basis.translation.copy()
-        context.area.header_text_set(f"{translated(_STOP_LABELS[self.end])}: {text}")
-        context.area.tag_redraw()
+        area = context.area
+        if area is not None:
+            area.header_text_set(f"{translated(_STOP_LABELS[self.end])}: {text}")
+            area.tag_redraw()
 
 
 class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
@@ -201,42 +205,43 @@ class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
         joint = gizmo_joint(context)
         if joint is None:
             return
-        _update_joint(context, joint)
+        degrees = _update_joint(context, joint)
         knobs = list(self.gizmos)[1:]  # without the dial
         for place, (low, high) in enumerate(zip(knobs[::2], knobs[1::2], strict=True)):
             for knob in (low, high):
-                _place_handle(knob, record_of(joint), place)
+                _place_handle(knob, record_of(joint), degrees, place)
 
 
-def _update_joint(context: bpy.types.Context, joint: bpy.types.Object) -> None:
-    """Update the glyphs and batches of the active joint."""
-    GizmoState.degrees, GizmoState.numbers = joint_dials(joint, overlay_settings(context.scene).size)
+def _update_joint(context: bpy.types.Context, joint: bpy.types.Object) -> DofGlyphs:
+    """Update the glyphs and batches of the active joint; return the glyphs."""
+    degrees, GizmoState.numbers = joint_dials(joint, overlay_settings(context.scene).size)
+    GizmoState.degrees = degrees
     kinds, drawing = active_kinds(context.scene), OverlayDrawing()
     if "axes" not in kinds:
-        draw_axes(drawing, GizmoState.degrees.some(GizmoState.degrees.stopped))
+        draw_axes(drawing, degrees.some(degrees.stopped))
     if "stops" not in kinds:
-        draw_stops(drawing, GizmoState.degrees)
+        draw_stops(drawing, degrees)
     GizmoState.batches = make_batches(drawing)
+    return degrees
 
 
-def _place_handle(knob: Any, record: KnuckleObject, place: int) -> None:
+def _place_handle(knob: Any, record: KnuckleObject, degrees: DofGlyphs, place: int) -> None:
     """Place a handle at its stop, or hide it without one."""
     knob.number = GizmoState.numbers[place] if place < len(GizmoState.numbers) else -1
     dof: Any = record.joint.dofs[knob.number] if knob.number >= 0 else None
     knob.hide = dof is None or not getattr(dof, f"use_{knob.end}")
     if knob.hide:
         return
-    values = np.full(len(GizmoState.degrees), getattr(dof, knob.end))
-    knob.matrix_basis = Matrix.Translation(
-        GizmoState.degrees.at(values, _RADIAL_POSITION, _LATERAL_POSITION)[place].tolist()
-    )
+    values = np.full(len(degrees), getattr(dof, knob.end))
+    knob.matrix_basis = Matrix.Translation(degrees.at(values, _RADIAL_POSITION, _LATERAL_POSITION)[place].tolist())
     crossed = dof.use_lower and dof.use_upper and dof.lower > dof.upper
     knob.color = VIOLATION_COLOR[:3] if crossed else RANGE_COLOR[:3]
 
 
 def _pointer_ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
     """Return origin (3,) and direction (3,) of the ray under the pointer."""
-    region, seen = context.region, context.region_data
+    region: Any = context.region
+    seen: Any = context.region_data
     point = event.mouse_region_x, event.mouse_region_y
     start = view3d_utils.region_2d_to_origin_3d(region, seen, point)
     return np.array(start, dtype=np.float64), np.array(
@@ -265,7 +270,7 @@ def _hide_label() -> None:
 def _draw_label() -> None:
     """Draw the value beside the handle that is dragged."""
     context = bpy.context
-    if GizmoState.label is None or context.region is None:
+    if GizmoState.label is None or context.region is None or context.region_data is None:
         return
     text, place = GizmoState.label
     at = view3d_utils.location_3d_to_region_2d(context.region, context.region_data, place)

@@ -22,14 +22,14 @@ from ...editing.joint_settings import (
     switch_stops,
 )
 from ...locale import translated
-from ..base.modal_tasks import RunningTask, is_interactive
+from ..base.modal_tasks import RunningTask, is_interactive, stop_playback
 from ..base.operators import (
     ERRORS,
     ModelOperator,
     Result,
-    active_model,
     cancel_with_error,
     count_with_noun,
+    polled_model,
     report_message,
     report_result,
 )
@@ -159,7 +159,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
 
     def begin(self, context: bpy.types.Context) -> JointSweep:
         """Return the sweep of the named joint, else of the selected ones."""
-        rig = active_model(context)
+        rig = polled_model(context)
         named = bpy.data.objects.get(self.joint) if self.joint else None
         return JointSweep(rig, [named] if named is not None else selected_joints(context, rig), self.seconds)
 
@@ -179,8 +179,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
         """Start the sweep in a window; without one, play it at once."""
         if not is_interactive(context):
             return self.execute(context)
-        if context.screen.is_animation_playing:
-            bpy.ops.screen.animation_cancel(restore_frame=False)
+        stop_playback(context)
         try:
             self._sweep = self.begin(context)
         except ERRORS as error:

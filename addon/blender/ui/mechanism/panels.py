@@ -18,7 +18,14 @@ from ...locale import translated
 from ...physics.simulation.removal import find_leftovers
 from ...reconcile.rig_update import is_moved_from_bones
 from ...scene.collections import ASSEMBLY_SEPARATOR
-from ..base.operators import active_model, count_with_noun, linked_copy_message, newer_release_message, no_model_message
+from ..base.operators import (
+    active_model,
+    count_with_noun,
+    linked_copy_message,
+    newer_release_message,
+    no_model_message,
+    polled_model,
+)
 from ..base.panels import (
     PANEL_ORDER,
     SEVERITY_ICONS,
@@ -175,7 +182,7 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
 
     def draw_header(self, context: bpy.types.Context) -> None:
         """Draw the icon of the worst severity: error or warning."""
-        lines = settings(active_model(context)).report
+        lines = settings(polled_model(context)).report
         worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
         if worst is not None:
             self.layout.label(text="", icon=SEVERITY_ICONS[worst])
@@ -183,7 +190,7 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        model = settings(active_model(context))
+        model = settings(polled_model(context))
         if not model.report:
             layout.label(text="Nothing to report")
             return

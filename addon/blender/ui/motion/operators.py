@@ -37,7 +37,7 @@ from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
 from ...physics.world.scale import distortion_message
 from ..base.modal_tasks import ModalTask, TaskSteps
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message, report_result
+from ..base.operators import ModelOperator, Result, count_with_noun, polled_model, report_message, report_result
 from ..base.selection import target_bones
 
 _WIDTH = 300  # of the popup with options, in pixels
@@ -393,7 +393,7 @@ class KNUCKLE_OT_scale_motion(_RetimeOperator):
         """Set the duration to the motion's, then open the options in a popup."""
         if not self.properties.is_property_set("duration"):
             with suppress(ValueError):  # reported when the operator runs
-                self.duration = _duration(context.scene, *motion_range(active_model(context)))
+                self.duration = _duration(context.scene, *motion_range(polled_model(context)))
         return _RetimeOperator.invoke(self, context, event)
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:

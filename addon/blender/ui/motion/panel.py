@@ -18,7 +18,7 @@ from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from ..base.selection import select_part
 
@@ -30,7 +30,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         """Draw a row of the list."""
-        rig = active_model(context)
+        rig = polled_model(context)
         found = next((each for each in cached_overviews(rig, context.scene) if each.name == item.name), None)
         row = layout.split(factor=0.58)
         row.prop(item, "name", text="", emboss=False, icon="ACTION", translate=False)
@@ -63,7 +63,7 @@ class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        data = active_model(context).animation_data
+        data = polled_model(context).animation_data
         if data is not None:
             property_layout(layout).prop(data, "action")
         layout.operator("knuckle.bake_gait", icon="ACTION")
@@ -80,7 +80,7 @@ class _MotionPanel(ModelPanel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """Return whether an Action keys servos of the active mechanism."""
-        return super().poll(context) and bool(cached_overviews(active_model(context), context.scene))
+        return super().poll(context) and bool(cached_overviews(polled_model(context), context.scene))
 
 
 class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
@@ -91,7 +91,7 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout: Any = self.layout
-        rig = active_model(context)
+        rig = polled_model(context)
         motions = cached_overviews(rig, context.scene)
         layout.template_list(
             "KNUCKLE_UL_motions", "", bpy.data, "actions", rig.data, "knuckle_motion_row", rows=min(len(motions), 5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from bpy.props import StringProperty
@@ -14,7 +14,7 @@ from ...data.access import settings
 from ...data.channels import servo_names_by_joint
 from ...data.conversion import IMPORT_CODES, add_to_report
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_result
+from ..base.operators import ModelOperator, Result, count_with_noun, polled_model, report_result
 from ..base.panels import ModelPanel, draw_paragraph
 
 
@@ -97,6 +97,11 @@ class _FileActionOperator(ModelOperator):
             return "The Action that plays was not imported from a motion file"
         return ""
 
+    @staticmethod
+    def file_action(rig: bpy.types.Object) -> bpy.types.Action:
+        """Return the Action that ``poll`` has found."""
+        return cast(bpy.types.Action, active_action(rig))
+
 
 class KNUCKLE_OT_list_left_over(_FileActionOperator):
     """Operator: list the unmatched servos of the Action's file."""
@@ -109,7 +114,7 @@ class KNUCKLE_OT_list_left_over(_FileActionOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Add a row for each servo of the file that matches no joint and is not listed yet."""
         rows = settings(rig).servo_names
-        names = [name for name in dict.fromkeys(unmatched_servos(active_action(rig))) if rows.get(name) is None]
+        names = [name for name in dict.fromkeys(unmatched_servos(self.file_action(rig))) if rows.get(name) is None]
         for name in names:
             rows.add().name = name
         report_result(
@@ -133,7 +138,7 @@ class KNUCKLE_OT_key_left_over(_FileActionOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Key the servos that match since rows were added."""
-        keyed, report = key_unmatched_servos(rig, active_action(rig))
+        keyed, report = key_unmatched_servos(rig, self.file_action(rig))
         add_to_report(rig, report, IMPORT_CODES)
         report_result(
             self,
@@ -153,7 +158,7 @@ class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        model = settings(active_model(context))
+        model = settings(polled_model(context))
         draw_paragraph(context, layout, "Names in motion files, and the servos they mean")
         row = layout.row()
         row.template_list("KNUCKLE_UL_servo_names", "", model, "servo_names", model, "servo_name_index", rows=3)

@@ -11,7 +11,7 @@ from ....core.report import Message
 from ...animation.actions import stored_poses
 from ...animation.pose_library import recall_pose, store_pose
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model, report_message
 from ..base.panels import ModelPanel
 from ..base.selection import target_bones
 from .operators import only_selected
@@ -51,7 +51,7 @@ class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout: Any = self.layout
-        rig = active_model(context)
+        rig = polled_model(context)
         if stored_poses(rig):
             layout.template_list("KNUCKLE_UL_poses", "", bpy.data, "actions", rig.data, "knuckle_pose_row", rows=3)
         layout.operator("knuckle.store_pose", icon="ADD")

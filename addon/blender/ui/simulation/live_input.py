@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import blf
 import bpy
@@ -35,8 +35,8 @@ from ...events.handlers import Handlers, connect, disconnect
 from ...locale import translated
 from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
-from ..base.modal_tasks import RunningTask, is_interactive
-from ..base.operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
+from ..base.modal_tasks import RunningTask, is_interactive, is_playing, stop_playback
+from ..base.operators import ERRORS, ModelOperator, Result, cancel_with_error, polled_model, report_message
 from ..base.panels import ModelPanel, draw_fact, property_layout
 from ..base.selection import active_joint
 from .view import ViewFollower, root_body
@@ -215,17 +215,17 @@ class KNUCKLE_OT_live_input(ModelOperator):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         """Start a session and its overlay, and play the animation."""
-        if not is_interactive(context) or context.area is None or context.area.type != "VIEW_3D":
+        area, screen = context.area, context.screen
+        if not is_interactive(context) or area is None or area.type != "VIEW_3D" or screen is None:
             return self.execute(context)
-        rig = active_model(context)
+        rig = polled_model(context)
         wish = live_settings(rig)
         try:
             session = LiveSession(context.scene, rig, mapped_live_input(rig), wish.record, wish.record_joints)
         except ERRORS as error:
             return cancel_with_error(self, error)
-        if context.screen.is_animation_playing:
-            bpy.ops.screen.animation_cancel(restore_frame=False)
-        overlay, screen = LiveOverlay(), context.screen
+        stop_playback(context)
+        overlay = LiveOverlay()
         _displays[session.uid] = _SessionDisplay(session, overlay, screen, _make_follower(rig) if wish.follow else None)
         connect(_ACTIVE_HANDLERS)
 
@@ -257,7 +257,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
             session.live.release_all()
         if event.type.startswith(_PASSED_EVENTS):
             if event.type == "TIMER" and session.uid in _displays:
-                _displays[session.uid].look(context.screen.is_animation_playing)
+                _displays[session.uid].look(is_playing(context))
             return {"PASS_THROUGH"}
         if event.value == "RELEASE":
             session.live.release(event.type)
@@ -424,9 +424,14 @@ class KNUCKLE_OT_map_live_servo(ModelOperator):
         own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
         return "" if len(own) == 1 else "Select a joint with one servo"
 
+    @staticmethod
+    def polled_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object:
+        """Return the joint that ``poll`` has found."""
+        return cast(bpy.types.Object, active_joint(context, rig))
+
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Map the servo to the first free pair of keys."""
-        rows, joint = live_settings(rig).servos, record_of(active_joint(context, rig)).source_id
+        rows, joint = live_settings(rig).servos, record_of(self.polled_joint(context, rig)).source_id
         if any(row.joint == joint for row in rows):
             raise ValueError("The servo is mapped already")
         live = mapped_live_input(rig)
@@ -482,7 +487,7 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout: Any = property_layout(self.layout)
-        rig = active_model(context)
+        rig = polled_model(context)
         wish: Any = live_settings(rig)
         layout.prop(wish, "smoothing")
         layout.prop(wish, "record_joints")

@@ -14,7 +14,7 @@ from ....core.report import FormatError, Message
 from ....installation import is_sample
 from ...animation.gait import document_presets, input_names, set_inputs
 from ...animation.loops.input_joints import set_input_joint
-from ...data.access import settings
+from ...data.access import settings, world_of
 from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
@@ -108,7 +108,7 @@ class KNUCKLE_OT_clear_physics(ModelOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Remove rigid bodies and constraints, which frees a baked cache."""
-        baked = context.scene.rigidbody_world.point_cache.is_baked
+        baked = world_of(context.scene).point_cache.is_baked
         clear_physics(context.scene, rig)
         report_message(
             self,

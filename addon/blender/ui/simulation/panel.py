@@ -24,7 +24,7 @@ from ...physics.simulation.cached_frames import frame_note as run_note
 from ...physics.simulation.removal import other_rig_on_ground
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
 from ...physics.world.rigidbody_world import frame_rate, has_other_gravity
-from ..base.operators import active_model
+from ..base.operators import polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_fact, draw_paragraph, labeled_row, property_layout
 from ..overlay import overlay_settings
 from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
@@ -46,7 +46,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        rig = active_model(context)
+        rig = polled_model(context)
         model = settings(rig)
         column = layout.column(align=True)
         column.label(text="Drive")
@@ -132,7 +132,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        rig = active_model(context)
+        rig = polled_model(context)
         lines = accuracy_lines(rig)
         if not lines:
             draw_paragraph(context, layout, "Bake Simulation measures how accurate it is")
@@ -188,7 +188,7 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = property_layout(self.layout)
-        rig = active_model(context)
+        rig = polled_model(context)
         model = settings(rig)
         layout.prop(model, "law")
         layout.prop(model, "gravity")

@@ -22,7 +22,7 @@ from ...data.queries import parts
 from ...events.handlers import Connections, Handlers, connect, disconnect
 from ...events.signals import on_drive_change
 from ...physics.world.membership import simulated_rigs
-from ..base.operators import ModelOperator, Result, active_model
+from ..base.operators import ModelOperator, Result, polled_model
 from .view import frame_around, root_body
 
 
@@ -178,7 +178,7 @@ def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
 
 def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     """Draw the settings of the 3D views under physics."""
-    rig = active_model(context)
+    rig = polled_model(context)
     if context.screen is not None:
         layout.prop(view_settings(context.screen), "bones")
         layout.operator("knuckle.follow_in_view", icon="VIEW_PAN", depress=is_followed(context, rig))

@@ -15,7 +15,7 @@ from ...rendering.options import FilmOptions
 from ...rendering.playback import may_move
 from ...rendering.video import planned_frame_count
 from ..base.modal_tasks import running_task
-from ..base.operators import active_model, count_with_noun
+from ..base.operators import count_with_noun, polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from .operators import RENDER_OPERATORS, bad_path_message, video_path
 from .properties import copy_video_settings, video_ending, video_render_options, video_settings
@@ -89,15 +89,15 @@ def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes:
     Returns:
         The reason why it cannot be rendered; empty if it can.
     """
+    rig = polled_model(context)
     reason = bad_path_message(wishes.filepath)
     ending = video_ending(wishes)
-    path = f"video{ending}" if reason else video_path(active_model(context), wishes.filepath, ending)
+    path = f"video{ending}" if reason else video_path(rig, wishes.filepath, ending)
     try:
         draw_paragraph(context, layout, video_summary(context.scene, path, video_render_options(wishes)), "INFO")
     except FormatError as error:
         reason = reason or str(error)
-    rig = active_model(context)
-    if rig is not None and not may_move(rig):
+    if not may_move(rig):
         draw_paragraph(context, layout, "The mechanism does not move: it has neither keyframes nor physics", "ERROR")
     left = 0 if reason else resumable_frames(path)
     if left:
