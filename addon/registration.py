@@ -14,7 +14,7 @@ from .blender.data import change_counter, copied_mechanisms
 from .blender.data.properties import model as properties
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
-from .blender.events import file_events
+from .blender.events import handlers
 from .blender.physics.simulation import handler_table
 
 _state: dict[str, Any] = {"on": False}
@@ -44,7 +44,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     copied_mechanisms.register()  # before handlers that take a new name for the user's
     migration.register()  # before any handler reads a mechanism
     renamed_bones.register()  # before handlers that cache data by bone name
-    file_events.register_cache_reset()
+    handlers.register_cache_reset()
     handler_table.register()
     live_mirror.register()
     ui.register()
@@ -52,7 +52,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     if command is not None:
         _state["command"] = bpy.utils.register_cli_command("knuckle", command)
     _state["on"] = True
-    file_events.register()  # last: all file handlers are registered by now
+    handlers.register()  # last: all file handlers are registered by now
 
 
 def unregister() -> None:
@@ -62,14 +62,14 @@ def unregister() -> None:
     atexit.unregister(unregister)
     from .blender import ui
 
-    file_events.unregister()
+    handlers.unregister()
     if "command" in _state:
         bpy.utils.unregister_cli_command(_state.pop("command"))
     locale.unregister()
     ui.unregister()
     live_mirror.unregister()
     handler_table.unregister()
-    file_events.unregister_cache_reset()
+    handlers.unregister_cache_reset()
     renamed_bones.unregister()
     migration.unregister()
     copied_mechanisms.unregister()

@@ -9,8 +9,8 @@ import pytest
 
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import initial_joint_position, input_joint_order, least_norm_step
-from addon.core.loops.interpolation import HermiteTable
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
+from addon.core.loops.newton import HermiteTable
 from addon.core.model import Array, Mechanism
 from tests.support import loops
 from tests.support.suspension import suspension

@@ -236,7 +236,7 @@ def chosen_joints(rig: Any) -> list[Any]:
 
 def edits_of(rig: Any) -> Iterator[Edit]:
     """The structural edits that a mechanism allows."""
-    from addon.blender.editing import authoring, joints, limbs, split_merge
+    from addon.blender.editing import authoring, joints, split_merge
     from addon.blender.editing.symmetry import create
     from addon.blender.reconcile import rig_update
 
@@ -250,7 +250,7 @@ def edits_of(rig: Any) -> Iterator[Edit]:
         yield f"delete body {number}", partial(joints.delete_parts, rig, [body]), False
         yield f"split {number}", partial(split_merge.split_model, rig, [body]), False
         yield f"split to world {number}", partial(split_merge.split_model, rig, [body], to_world=True), False
-        yield f"duplicate {number}", partial(_duplicate, limbs, rig, body), True
+        yield f"duplicate {number}", partial(_duplicate, joints, rig, body), True
         yield f"twin {number}", partial(create.create_twins, [body]), True
         yield f"payload {number}", partial(_payload, authoring, rig, body), True
     yield "refit", partial(rig_update.update_armature, rig), True
@@ -262,9 +262,9 @@ def _move(joints: Any, empty: Any) -> None:
     joints.move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized() @ turn)
 
 
-def _duplicate(limbs: Any, rig: Any, body: Any) -> None:
-    limb = limbs.find_limb(rig, [body])
-    limbs.duplicate_limb(rig, limb, np.array([0.1, 0.2, 0.3]))
+def _duplicate(joints: Any, rig: Any, body: Any) -> None:
+    limb = joints.find_limb(rig, [body])
+    joints.duplicate_limb(rig, limb, np.array([0.1, 0.2, 0.3]))
 
 
 def _payload(authoring: Any, rig: Any, body: Any) -> None:

@@ -1,6 +1,11 @@
-"""Handlers: every function of ours in ``bpy.app.handlers``, in the order in which Blender calls them.
+"""Handlers: every function of ours in ``bpy.app.handlers``, in the order in which Blender calls them; events of files.
 
-Modules connect their functions when they register, in any order; the table decides their places in a list.
+Modules connect their functions when they register, in any order; the table decides their places in a list. For the file
+that is open when the add-on is enabled our ``load_post`` handlers are called here.
+
+Note:
+    During ``register()`` ``bpy.data`` is restricted and no ``load_post`` follows, so the handlers are called once from
+    the first timer or depsgraph update.
 """
 
 from __future__ import annotations
@@ -9,6 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bpy
+from bpy.app.handlers import persistent
+
+from ...formats.document import cache
 
 #: Before and after a step of undo or redo.
 _HISTORY_PRE = (
@@ -39,7 +47,7 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "data.copied_mechanisms.mark_loaded_models",
         "editing.migration.after_load",
         "animation.renamed_bones.clear_bone_names",
-        "events.file_events.clear_document_cache",
+        "events.handlers.clear_document_cache",
         "animation.rotation_stops.after_load",
         "physics.simulation.frame_handlers.reset_after_load",
         "animation.loops.live_solver.after_load",
@@ -47,14 +55,14 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "editing.symmetry.live_mirror.check_symmetric_models",
         "animation.motion_checks.invalidate_motion_checks",
         "ui.overlay._on_file_change",
-        "events.file_events.note_file_loaded",
+        "events.handlers.note_file_loaded",
         "animation.loops.live_solver._evaluate_opened",
     ),
     "load_factory_startup_post": (
         "data.change_counter.clear_change_cache",
         "data.copied_mechanisms.mark_loaded_models",
         "animation.renamed_bones.clear_bone_names",
-        "events.file_events.clear_document_cache",
+        "events.handlers.clear_document_cache",
         "physics.simulation.frame_handlers.reset_after_load",
         "editing.symmetry.live_mirror.check_symmetric_models",
         "animation.motion_checks.invalidate_motion_checks",
@@ -79,7 +87,7 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "physics.simulation.handler_table._after_update",
         "editing.symmetry.live_mirror.after_update",
         "animation.motion_checks._on_depsgraph_update",
-        "events.file_events.notify_open_file",
+        "events.handlers.notify_open_file",
         "ui.overlay._on_scene_update",
     ),
     "undo_pre": _HISTORY_PRE,
@@ -131,3 +139,69 @@ def _rank(name: str, act: Callable[..., Any]) -> int:
     """Return the place of a handler in the table; -1 for one of another add-on, which stays where it is."""
     path = _path(act) if hasattr(act, "__qualname__") else ""
     return HANDLER_ORDER[name].index(path) if path in HANDLER_ORDER[name] else -1
+
+
+_state = {"looked": True}
+
+
+@persistent
+def notify_open_file(*_args: Any) -> None:
+    """Call our ``load_post`` handlers once for the open file, as soon as ``bpy.data`` is accessible."""
+    if _state["looked"] or not hasattr(bpy.data, "scenes"):
+        return
+    _state["looked"] = True
+    ours = (__package__ or "").rpartition(".")[0]  # all packages beside this one
+    every: list[Any] = bpy.app.handlers.load_post
+    for act in every:  # a copy: some handlers append others
+        if act is not note_file_loaded and act.__module__.startswith(ours):
+            act(bpy.data.filepath)
+
+
+@persistent
+def note_file_loaded(*_args: Any) -> None:
+    """Note that Blender itself calls the ``load_post`` handlers."""
+    _state["looked"] = True
+
+
+#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update serves.
+_HANDLERS: Handlers = (("depsgraph_update_post", notify_open_file), ("load_post", note_file_loaded))
+
+
+def register() -> None:
+    """Call the handlers for the open file, now or as soon as possible."""
+    _state["looked"] = False
+    connect(_HANDLERS)
+    notify_open_file()
+    if not _state["looked"]:
+        bpy.app.timers.register(_notify_from_timer, first_interval=0.0)
+
+
+def unregister() -> None:
+    """Remove the handlers and the timer."""
+    disconnect(_HANDLERS)
+    if bpy.app.timers.is_registered(_notify_from_timer):
+        bpy.app.timers.unregister(_notify_from_timer)
+
+
+def _notify_from_timer() -> None:
+    notify_open_file()
+
+
+@persistent
+def clear_document_cache(*_: Any) -> None:
+    """Clear the caches of parsed documents when another file is opened."""
+    cache.clear_content_caches()
+
+
+_CACHE_HANDLERS: Handlers = (("load_post", clear_document_cache), ("load_factory_startup_post", clear_document_cache))
+
+
+def register_cache_reset() -> None:
+    """Add the handlers that clear the document caches."""
+    connect(_CACHE_HANDLERS)
+
+
+def unregister_cache_reset() -> None:
+    """Remove the handlers and clear the document caches."""
+    disconnect(_CACHE_HANDLERS)
+    clear_document_cache()

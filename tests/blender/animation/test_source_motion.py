@@ -13,7 +13,7 @@ import pytest
 from addon import formats
 from addon.blender.animation import apply, read_motion, source_motion
 from addon.blender.data.queries import rig_of
-from addon.blender.events import file_events as forgetting
+from addon.blender.events import handlers as forgetting
 from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.formats.document import cache as documents

@@ -164,10 +164,10 @@ def test_physics_is_played_frame_by_frame_from_the_scenes_start(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from addon.blender.render import FilmOptions, film
-    from addon.blender.rendering import stand_ins
+    from addon.blender.rendering import stage
 
     heights: list[float] = []
-    plain = stand_ins.key_poses
+    plain = stage.key_poses
 
     def key_poses(studio: Any, actors: list[Any], poses: np.ndarray) -> None:
         plain(studio, actors, poses)

@@ -42,8 +42,8 @@ from ..actuators.multi_turn_stops import create_multi_turn_stops
 from ..actuators.point_forces import PointForceActuator, point_force_actuators
 from ..actuators.spring_forces import SpringActuator, spring_actuators
 from ..bodies.collision import collision_children
-from ..bodies.kinematic import moving_bodies, raise_model, set_kinematic
 from ..bodies.penetration import PointsByMesh, lowest_point
+from ..world.anchor import moving_bodies, raise_model, set_kinematic
 from ..world.rigidbody_world import first_frame, step_rate, time_stretch
 from ..world.scale import model_scale, to_own_lengths, to_world_pose
 from .initial_state import InitialStatePin

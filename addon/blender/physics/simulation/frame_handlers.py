@@ -16,7 +16,7 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
 from ..actuators.joint_state import gather_joint_state
-from ..bodies import kinematic
+from ..world import anchor
 from ..world.membership import (
     is_moved_by_physics,
     release_switched_on_world,
@@ -209,7 +209,7 @@ def _world_size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
 def _pin_initial_pose(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Prepare a mechanism at the first frame: not raised, with its joint state collected."""
     _create_controller(scene, rig)
-    kinematic.raise_model(rig, 0.0)
+    anchor.raise_model(rig, 0.0)
 
 
 def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> MechanismController:

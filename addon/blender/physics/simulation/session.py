@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..bodies.kinematic import moving_bodies, set_kinematic
+from ..world.anchor import moving_bodies, set_kinematic
 
 if TYPE_CHECKING:
     from .controller import MechanismController

@@ -1,4 +1,4 @@
-"""Anchor: the body that represents the world where joints connect bodies to it.
+"""Anchor: the body that represents the world where joints connect bodies to it; kinematic bodies, which bones move.
 
 It is passive, hidden, touches nothing and follows the armature.
 
@@ -15,7 +15,7 @@ import bpy
 from ...data.access import bodies_of, record_of, rigid_body_of, settings
 from ...data.conversion import has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
-from ...data.queries import helper_collection
+from ...data.queries import helper_collection, inertia_proxies, parts
 
 _SUFFIX = " World"
 _ANCHOR_SIZE = 0.1
@@ -112,3 +112,24 @@ def _cross_mesh(name: str) -> bpy.types.Mesh:
     ends = [tuple(way * _ANCHOR_SIZE if axis == k else 0.0 for k in range(3)) for axis in range(3) for way in (-1, 1)]
     mesh.from_pydata(ends, [(0, 1), (2, 3), (4, 5)], [])
     return mesh
+
+
+def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:
+    """Return the rigid bodies of a mechanism that either bones or physics moves, with their inertia proxies."""
+    bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not is_static(obj)]
+    return bodies + [wheel.rigid_body for wheel in inertia_proxies(rig) if wheel.rigid_body is not None]
+
+
+def set_kinematic(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> None:
+    """Make bodies follow their bones, or physics."""
+    for body in bodies:
+        if body.kinematic != follow:
+            body.kinematic = follow
+
+
+def raise_model(rig: bpy.types.Object, height: float) -> None:
+    """Raise a mechanism by ``height`` above its position, by its delta location; 0 restores it."""
+    record = settings(rig)
+    if record.ground_offset != height:
+        rig.delta_location[2] += height - record.ground_offset
+        record.ground_offset = height

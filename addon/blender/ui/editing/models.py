@@ -10,7 +10,7 @@ from ....core.report import Message, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
-from ...editing.limbs import duplicate_limb, find_limb, free_offset, limb_objects
+from ...editing.joints import duplicate_limb, find_limb, free_offset, limb_objects
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
 from ..base.operators import ModelOperator, Result, TwinsOption, count_with_noun, model_summary, report_result
