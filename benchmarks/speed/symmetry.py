@@ -13,8 +13,8 @@ import bpy
 from addon.blender.animation import renamed_bones
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.editing.symmetry import live_mirror
 from addon.blender.data.twin_links import link_twins
+from addon.blender.editing.symmetry import live_mirror
 from benchmarks.measuring import again, fresh_model
 from benchmarks.mechanisms import star
 from benchmarks.table import Row

@@ -45,6 +45,13 @@ def bodies_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
     return cast(bpy.types.Collection, world.collection)
 
 
+def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
+    """Return the collection of a world's constraints; create it where the user deleted it."""
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    return world.constraints
+
+
 def settings(rig: bpy.types.Object) -> KnuckleModel:
     """Return the settings of a mechanism, by its armature object."""
     return armature_settings(armature_of(rig))

@@ -238,6 +238,13 @@ def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on:
                 each.kept.lower, each.kept.upper = -reach, reach
             for end in ends:
                 setattr(each.kept, f"use_{end}", on)
+            lower, upper = read_stops(each.kept)
+            if lower is not None and upper is not None and lower > upper:  # only one of them was ever set
+                reach = _default_reach(rig, each)
+                if each.kept.upper == 0.0:
+                    each.kept.upper = lower + reach
+                else:
+                    each.kept.lower = upper - reach
             done.append(each.empty)
     notify_joints(done)
     return len(done)

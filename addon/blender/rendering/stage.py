@@ -1,4 +1,4 @@
-"""Stages: scenes with floor, horizon, light, camera and stand-ins for the objects, all with keyframes, in several styles.
+"""Stages: scenes with floor, horizon, light, camera and stand-ins for the objects, with keyframes, in several styles.
 
 The lines of a grid are numbered on the floor, along the two sides of the motion that are nearest to the camera.
 """

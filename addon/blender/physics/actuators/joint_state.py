@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ....core.kinematics import joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
-from ...data.access import record_of, settings, world_of
+from ...data.access import constraints_of, record_of, settings, world_of
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import has_friction_or_damping, initial_dof_coordinates, read_dofs
 from ...data.properties.joint import KnuckleJoint
@@ -27,7 +27,6 @@ from ..constraints.constraints import write_motor
 from ..constraints.generic6dof import needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
 from ..world.anchor import connects_bodies, joint_ends
-from ..world.rigidbody_world import constraints_of
 from .control_laws import Servos
 from .dof_coordinates import closed_form_coordinates
 from .motors import create_motor

@@ -17,12 +17,11 @@ from typing import Any, cast
 import bpy
 
 from ....core.report import Message, Report
-from ...data.access import bodies_of, constraint_of, record_of, rigid_body_of, settings
+from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.caching import joint_record
 from ...data.queries import helper_collection, parts
 from ...data.rigid_bodies import own_collision_type, primitive_type
 from ..world.anchor import connects_bodies, joint_ends
-from ..world.rigidbody_world import constraints_of
 
 
 def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:

@@ -24,11 +24,10 @@ from mathutils import Matrix
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Message, Report, abbreviate_names
-from ...data.access import bodies_of, constraint_of, record_of, rigid_body_of, settings
+from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
-from ..world.rigidbody_world import constraints_of
 from .collision import collision_children
 
 #: Count of bodies that a warning names.

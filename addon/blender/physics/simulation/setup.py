@@ -30,7 +30,7 @@ import bpy
 import numpy as np
 
 from ....core.report import Report
-from ...data.access import bodies_of, record_of, settings
+from ...data.access import bodies_of, constraints_of, record_of, settings
 from ...data.caching import joint_record, memoized_reads
 from ...data.conversion import clear_message
 from ...data.datablocks import objects_in_collections, still_exists
@@ -46,7 +46,7 @@ from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
 from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anchor, welded_to_world
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
-from ..world.rigidbody_world import clear_world, constraints_of, ensure_world, refit_world, reset_cache
+from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion
 from . import cached_frames, session, undo_guard
 from .removal import (

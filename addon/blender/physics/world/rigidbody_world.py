@@ -153,13 +153,6 @@ def _require_editable(scene: bpy.types.Scene) -> None:
             )
 
 
-def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
-    """Return the collection of a world's constraints; create it where the user deleted it."""
-    if world.constraints is None:
-        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
-    return world.constraints
-
-
 def has_other_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Return whether a scene's gravity differs from a mechanism's."""
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
