@@ -23,7 +23,6 @@ PRESENT = frozenset(
         "Context.view_layer",
         "Context.window_manager",
         "Depsgraph.scene",
-        "ID.original",
         "Window.scene",
         "Window.view_layer",
         # while ``draw`` is called, and we use it nowhere else
@@ -31,8 +30,10 @@ PRESENT = frozenset(
         "Menu.layout",
         "Operator.layout",
         "Panel.layout",
-        # armatures have one, and we ask no other object
+        # armatures have one once Blender has evaluated them, and we ask no other object
         "Object.pose",
+        # of what a dependency graph has evaluated
+        "ID.original",
         # parts of their structures in Blender
         "Bone.color",
         "PoseBone.color",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ...compat import is_bone_selected, select_bone
@@ -71,6 +73,11 @@ def _select_bone(rig: bpy.types.Object, bone: bpy.types.Bone, extend: bool) -> N
         if chosen or not extend:
             select_bone(pose, chosen)
     armature_of(rig).bones.active = bone
+
+
+def polled_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object:
+    """Return the active joint, for what runs only after a ``poll`` has found one."""
+    return cast(bpy.types.Object, active_joint(context, rig))
 
 
 def active_joint_row(armature: bpy.types.Armature) -> int:

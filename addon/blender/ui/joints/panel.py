@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import bpy
 
@@ -16,7 +16,7 @@ from ...editing.joint_settings import block_parts
 from ...locale import translated
 from ..base.operators import count_with_noun, polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
-from ..base.selection import active_joint, joints_collection
+from ..base.selection import active_joint, joints_collection, polled_joint
 from ..servos.sliders import servo_sliders
 from .joint_list import dof_rows, draw_header, frame_at_time, joint_icon, joint_label, joint_list_settings, number_text
 
@@ -116,11 +116,6 @@ class _JointPanel(ModelPanel):
         """Return whether the panel has something to show of a joint."""
         return len(record_of(empty).joint.dofs) > 0
 
-    @staticmethod
-    def polled_joint(context: bpy.types.Context) -> bpy.types.Object:
-        """Return the joint that ``poll`` has found."""
-        return cast(bpy.types.Object, active_joint(context, polled_model(context)))
-
 
 class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
     """Panel: values, stops and bodies of the active joint."""
@@ -136,7 +131,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         """Draw the panel."""
         layout = self.layout
         rig = polled_model(context)
-        empty = self.polled_joint(context)
+        empty = polled_joint(context, rig)
         joint = record_of(empty).joint
         picture: Any = joint_icon(joint, [dof.kind for dof in joint.dofs])
         layout.label(text=joint_label(empty), icon=picture, translate=False)
@@ -216,7 +211,7 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
         """Draw the panel."""
         layout = self.layout
         rig = polled_model(context)
-        empty = self.polled_joint(context)
+        empty = polled_joint(context, rig)
         for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue
@@ -239,7 +234,7 @@ class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
-        empty = self.polled_joint(context)
+        empty = polled_joint(context, polled_model(context))
         for name, dof, _is_part in dof_rows(empty):
             if dof.parts:
                 continue  # its coordinates have these properties
@@ -258,7 +253,7 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
-        empty = self.polled_joint(context)
+        empty = polled_joint(context, polled_model(context))
         for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import blf
 import bpy
@@ -38,7 +38,7 @@ from ...physics.world.membership import simulated_elsewhere_message, stopped_wor
 from ..base.modal_tasks import RunningTask, is_interactive, is_playing, stop_playback
 from ..base.operators import ERRORS, ModelOperator, Result, cancel_with_error, polled_model, report_message
 from ..base.panels import ModelPanel, draw_fact, property_layout
-from ..base.selection import active_joint
+from ..base.selection import active_joint, polled_joint
 from .view import ViewFollower, root_body
 
 LIVE_AXIS_ITEMS: list[Any] = [
@@ -424,14 +424,9 @@ class KNUCKLE_OT_map_live_servo(ModelOperator):
         own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
         return "" if len(own) == 1 else "Select a joint with one servo"
 
-    @staticmethod
-    def polled_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object:
-        """Return the joint that ``poll`` has found."""
-        return cast(bpy.types.Object, active_joint(context, rig))
-
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Map the servo to the first free pair of keys."""
-        rows, joint = live_settings(rig).servos, record_of(self.polled_joint(context, rig)).source_id
+        rows, joint = live_settings(rig).servos, record_of(polled_joint(context, rig)).source_id
         if any(row.joint == joint for row in rows):
             raise ValueError("The servo is mapped already")
         live = mapped_live_input(rig)
