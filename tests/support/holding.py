@@ -243,11 +243,11 @@ def edits_of(rig: Any) -> Iterator[Edit]:
     for number, empty in enumerate(chosen_joints(rig)):
         for type_ in JOINT_TYPES:
             yield f"{type_} {number}", partial(joints.set_joint_type, empty, type_), False
-        yield f"swap {number}", partial(joints.swap_ends, empty), True
+        yield f"swap {number}", partial(joints.swap_joint_ends, empty), True
         yield f"move {number}", partial(_move, joints, empty), False
-        yield f"delete joint {number}", partial(joints.delete_parts, rig, [empty]), False
+        yield f"delete joint {number}", partial(joints.delete_objects, rig, [empty]), False
         body = record_of(empty).joint.child or record_of(empty).joint.parent
-        yield f"delete body {number}", partial(joints.delete_parts, rig, [body]), False
+        yield f"delete body {number}", partial(joints.delete_objects, rig, [body]), False
         yield f"split {number}", partial(split_merge.split_model, rig, [body]), False
         yield f"split to world {number}", partial(split_merge.split_model, rig, [body], to_world=True), False
         yield f"duplicate {number}", partial(_duplicate, joints, rig, body), True
@@ -259,12 +259,12 @@ def edits_of(rig: Any) -> Iterator[Edit]:
 def _move(joints: Any, empty: Any) -> None:
     bpy.context.view_layer.update()
     turn = Euler((0.2, -0.3, 0.1)).to_matrix().to_4x4()
-    joints.move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized() @ turn)
+    joints.place_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized() @ turn)
 
 
 def _duplicate(joints: Any, rig: Any, body: Any) -> None:
-    limb = joints.find_limb(rig, [body])
-    joints.duplicate_limb(rig, limb, np.array([0.1, 0.2, 0.3]))
+    limb = joints.limb_of(rig, [body])
+    joints.copy_limb(rig, limb, np.array([0.1, 0.2, 0.3]))
 
 
 def _payload(authoring: Any, rig: Any, body: Any) -> None:
@@ -273,4 +273,4 @@ def _payload(authoring: Any, rig: Any, body: Any) -> None:
     cube = bpy.context.object
     authoring.make_body(rig, [cube], mass=1e3)
     bpy.context.view_layer.update()
-    authoring.add_joint(rig, body, cube, cube.matrix_world.copy(), "weld")
+    authoring.join_bodies(rig, body, cube, cube.matrix_world.copy(), "weld")

@@ -248,7 +248,7 @@ def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
 # ---------------------------------------------------------------- joints
 
 
-def add_joint(
+def join_bodies(
     rig: bpy.types.Object,
     parent: bpy.types.Object | None,
     child: bpy.types.Object,

@@ -72,7 +72,7 @@ def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present
     return Edit(mechanism, with_joints(edit.after, [alike]), edit.joints)
 
 
-def swap_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = None) -> Report:
+def swap_joint_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = None) -> Report:
     """Swap parent and child of a joint, and of its twin.
 
     The mechanism remains the same: joint values change sign, and with them stops, initial and rest values, the pose and
@@ -90,7 +90,7 @@ def swap_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = None) -> 
     return update(rig, edit, present)
 
 
-def move_joint(
+def place_joint(
     empty: bpy.types.Object, place: Matrix, keep_axes: bool = False, mate: bpy.types.Object | None = None
 ) -> Report:
     """Move a joint, and its twin to the mirror image; their bodies stay where they are, also if they are posed.
@@ -121,7 +121,7 @@ def move_joint(
     return update(rig, edit, present)
 
 
-def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
+def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
     """Delete bodies and joints of a mechanism, with the joints of deleted bodies.
 
     The user's objects that are parented to them stay where they are.
@@ -281,7 +281,7 @@ def _bvh_tree(obj: bpy.types.Object) -> BVHTree:
 # ---------------------------------------------------------------- limbs
 
 
-def find_limb(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
+def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
     """Return the limb of a selection: its bodies, and those that its joints move.
 
     Args:
@@ -316,7 +316,7 @@ def free_offset(bodies: Iterable[bpy.types.Object]) -> Array:
     return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
 
 
-def duplicate_limb(
+def copy_limb(
     rig: bpy.types.Object, limb: Limb, offset: Array, led_by: Collection[bpy.types.Object] | None = None
 ) -> tuple[list[bpy.types.Object], Report]:
     """Duplicate a limb, connected where the original is, with its own ids and the same pose.

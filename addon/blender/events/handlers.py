@@ -11,6 +11,7 @@ Note:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import bpy
@@ -137,7 +138,7 @@ def _path(act: Callable[..., Any]) -> str:
 
 def _rank(name: str, act: Callable[..., Any]) -> int:
     """Return the place of a handler in the table; -1 for one of another add-on, which stays where it is."""
-    path = _path(act) if hasattr(act, "__qualname__") else ""
+    path = _path(act) if isinstance(act, FunctionType) else ""
     return HANDLER_ORDER[name].index(path) if path in HANDLER_ORDER[name] else -1
 
 

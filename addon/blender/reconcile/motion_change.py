@@ -255,6 +255,8 @@ class KeyConversion:
             if len(own) != keys.values.shape[1]:
                 continue
             values = _continuous(own, keys.values)
+            if len(values) > 1 and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
+                continue  # the new type cannot do anything of the motion
             needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
             kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
             tracks: Tracks = {

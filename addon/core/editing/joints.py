@@ -72,7 +72,7 @@ def change_dofs(
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
         _set_initial_values(made, _convert_values(joint.dofs, kept, dofs, start))
-    numbers, convert = _match_dofs(joint.dofs, kept, dofs), None
+    numbers, convert = _match_dofs(joint.dofs, kept, dofs) or _match_rotary(joint.dofs, dofs), None
     if not numbers and joint.dofs and dofs:
         convert = partial(_nearest_values, joint.dofs, dofs)
     edit = JointEdit(now, now, numbers, convert)
@@ -116,6 +116,14 @@ def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> 
             continue
         out |= {first[number] + k: (second[at] + k, 1.0) for k in range(DOF_SIZE[was.kind])}
     return out
+
+
+def _match_rotary(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+    """Return the continuing value of a hinge that becomes a screw about its axis, or the reverse."""
+    if len(old) != 1 or len(new) != 1 or {old[0].kind, new[0].kind} != {"rotation", "screw"}:
+        return {}
+    along = float(old[0].axis @ new[0].axis)
+    return {0: (0, float(np.sign(along)))} if abs(along) > 1.0 - 1e-6 else {}
 
 
 def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:

@@ -16,7 +16,7 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.joints import delete_parts, move_joint, set_joint_type
+from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type
 from addon.blender.editing.split_merge import split_model
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.reconcile.rig_update import update_armature
@@ -72,7 +72,7 @@ def _split_to_world(rig: Any, name: str) -> Any:
 
 
 def _delete(rig: Any, name: str) -> Any:
-    return rig, delete_parts(rig, [the_joint(rig, name)])[2]
+    return rig, delete_objects(rig, [the_joint(rig, name)])[2]
 
 
 def _free(rig: Any, name: str) -> Any:
@@ -127,7 +127,7 @@ def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> N
 def test_all_bodies_of_a_keyed_loop_are_deleted(blank: Any) -> None:
     rig = made("pumpjack.json")
     holding.keyed(rig)
-    assert delete_parts(rig, parts(rig, "BODY"))[0] == 4
+    assert delete_objects(rig, parts(rig, "BODY"))[0] == 4
 
 
 @pytest.mark.parametrize("type_", ["ball", "prismatic", "weld"])
@@ -167,7 +167,7 @@ def _delete_by_hand(rig: Any, empty: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "delete", [lambda rig, empty: delete_parts(rig, [empty]), _delete_by_hand], ids=["ours", "hand"]
+    "delete", [lambda rig, empty: delete_objects(rig, [empty]), _delete_by_hand], ids=["ours", "hand"]
 )
 @pytest.mark.parametrize("name", ["pumpjack.json", "excavator_no_base.json", "slider_crank_2substructures_2.json"])
 def test_what_is_left_of_loops_has_as_many_inputs_as_its_file(blank: Any, name: str, delete: Any) -> None:
@@ -191,6 +191,6 @@ def test_a_joint_of_a_posed_loop_turns_to_an_axis_about_which_the_loop_cannot_mo
     holding.posed(rig)
     before, empty = Seen.of(rig), the_joint(rig, name)
     place = empty.matrix_world.normalized().translation
-    move_joint(empty, Matrix.Translation((place.x, place.y, place.z + 0.07)))
+    place_joint(empty, Matrix.Translation((place.x, place.y, place.z + 0.07)))
     bpy.context.view_layer.update()
     assert before.apart(Seen.of(rig))[0] < SAME

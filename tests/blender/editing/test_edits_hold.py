@@ -20,8 +20,8 @@ from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import joint_bones, parts, root_bones
-from addon.blender.editing.authoring import add_joint, make_body
-from addon.blender.editing.joints import delete_parts, move_joint, set_joint_type, swap_ends
+from addon.blender.editing.authoring import join_bodies, make_body
+from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type, swap_joint_ends
 from addon.blender.editing.split_merge import split_model
 from addon.blender.editing.symmetry.create import create_twins
 from addon.blender.editing.symmetry.twins import axis_plane
@@ -132,7 +132,7 @@ def test_edits_hold_with_physics_and_in_a_saved_file(blank: Any, name: str, tmp_
 def test_what_a_deleted_body_carried_stays_with_its_joints(blank: Any) -> None:
     rig = made("desk_lamp.skel")
     before = Seen.of(rig)
-    delete_parts(rig, [body(rig, "foot")])
+    delete_objects(rig, [body(rig, "foot")])
     assert before.apart(Seen.of(rig))[0] < SAME
     assert max(holding.loose_joints(rig).values()) < SAME and max(holding.empties_beside(rig).values()) < SAME
 
@@ -160,7 +160,7 @@ def test_the_root_stays_the_root_and_keeps_its_motion(blank: Any, mass: float) -
     cube = bpy.context.object
     pick(cube, rig)
     make_body(rig, [cube], mass=mass)
-    add_joint(rig, cube, chassis, chassis.matrix_world.copy(), "weld")
+    join_bodies(rig, cube, chassis, chassis.matrix_world.copy(), "weld")
     assert {*root_bones(rig)} == before.roots
     for frame in (1, 20):
         bpy.context.scene.frame_set(frame)
@@ -175,7 +175,7 @@ def test_a_joint_keeps_its_channels_when_another_edit_turns_its_bone(blank: Any)
     places = [(channel.prop, channel.index) for channel in servo_channels(rig)[record_of(neck).source_id]]
     bone.rotation_euler = [0.2 if ("rotation_euler", index) in places else 0.0 for index in range(3)]
     before = Seen.of(rig)
-    move_joint(neck, Matrix.Translation((0.0, 0.0, 0.3)) @ neck.matrix_world.copy(), True)
+    place_joint(neck, Matrix.Translation((0.0, 0.0, 0.3)) @ neck.matrix_world.copy(), True)
     bone = bone_of(rig, neck)
     used = {(channel.prop, channel.index) for channel in servo_channels(rig)[record_of(neck).source_id]}
     for index in range(3):
@@ -259,7 +259,7 @@ def test_a_joint_at_its_stop_is_moved_from_where_it_is_seen(blank: Any) -> None:
     elbow = the_joint(rig, "elbow")
     bone_of(rig, elbow).rotation_euler.z = 0.9
     before = Seen.of(rig)
-    move_joint(elbow, Matrix.Translation((0.0, 0.0, 0.02)) @ elbow.matrix_world.copy())
+    place_joint(elbow, Matrix.Translation((0.0, 0.0, 0.02)) @ elbow.matrix_world.copy())
     assert before.apart(Seen.of(rig))[0] < SAME
     assert bone_of(rig, elbow).rotation_euler.z == pytest.approx(0.9), "what it is told stays"
 
@@ -272,7 +272,7 @@ def test_a_new_root_has_nothing_of_a_bone_that_had_its_name(blank: Any) -> None:
     bone_of(rig, shank).keyframe_insert("rotation_euler", frame=1)
     bone_of(rig, shank).keyframe_insert("location", frame=1)
     before = Seen.of(rig)
-    delete_parts(rig, [body(rig, "thigh")])
+    delete_objects(rig, [body(rig, "thigh")])
     assert before.apart(Seen.of(rig))[0] < SAME
     name = root_bones(rig)["shank"]
     pose = rig.pose.bones[name]
@@ -314,7 +314,7 @@ def test_a_loop_held_short_of_its_keys_stays_there_when_a_joint_of_it_is_moved(b
     bpy.context.view_layer.update()
     assert "loop-held" in {line.code for line in settings(rig).report}
     before, empty = Seen.of(rig), the_joint(rig, "C_connecting_rod_piston")
-    move_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized())
+    place_joint(empty, Matrix.Translation((0.02, -0.03, 0.05)) @ empty.matrix_world.normalized())
     assert before.apart(Seen.of(rig))[0] < SAME
 
 
@@ -364,7 +364,7 @@ def test_a_swapped_joint_of_several_degrees_moves_as_it_did(blank: Any) -> None:
     for frame in (1, 8, 21):
         bpy.context.scene.frame_set(frame)
         then[frame] = Seen.of(rig)
-    swap_ends(the_joint(rig, "neck"))
+    swap_joint_ends(the_joint(rig, "neck"))
     for frame, seen in then.items():
         bpy.context.scene.frame_set(frame)
         assert seen.apart(Seen.of(rig))[0] < SAME

@@ -19,7 +19,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.data.twin_links import twin_of
-from addon.blender.editing.joints import swap_ends
+from addon.blender.editing.joints import swap_joint_ends
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, make_dofs
@@ -159,7 +159,7 @@ def test_ends_of_every_type_are_exchanged_where_they_are_posed(blank: Any, type_
     channels = channels_of(rig, knee)
     write_pose(rig, channels, np.linspace(0.2, 0.6, len(channels)))
     before = between(knee)
-    swap_ends(knee)
+    swap_joint_ends(knee)
     assert between(knee) == pytest.approx(before, abs=2e-6)
 
 
@@ -171,7 +171,7 @@ def test_a_joint_of_an_open_loop_stays_open_when_its_ends_are_exchanged(blank: A
     assert openings
     for empty in parts(rig, "JOINT"):
         if record_of(empty).source_id in openings:
-            swap_ends(empty)
+            swap_joint_ends(empty)
     after, bodies = now(rig), {body.id: body for body in before.bodies}
     for joint in after.joints:
         if joint.id not in openings:

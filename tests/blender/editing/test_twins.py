@@ -396,13 +396,13 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
     base, one, two = boxes
     joints = []
     for parent, child, place, kind in ((base, one, (-1, 0, 0), "revolute"), (one, two, (-2, 1, 0), "universal")):
-        joints.append(authoring.add_joint(rig, parent, child, Matrix.Translation(place), kind)[0])
+        joints.append(authoring.join_bodies(rig, parent, child, Matrix.Translation(place), kind)[0])
         joints[-1].name = f"Left {len(joints)}"
     for empty, values in zip(joints, ([0.2], [0.4, 0.3]), strict=True):  # of two values none can count from elsewhere
         write_pose(rig, servo_channels(rig)[record_of(empty).source_id], np.array(values))
     bpy.context.view_layer.update()
     place = Matrix.Translation((-0.5, 2, 0)) @ Euler((0.3, 0.2, 0.1)).to_matrix().to_4x4()
-    joints.append(authoring.add_joint(rig, base, two, place, "revolute")[0])
+    joints.append(authoring.join_bodies(rig, base, two, place, "revolute")[0])
     joints[-1].name = "Left 3"
     assert record_of(joints[-1]).joint.is_open
     pick(one, two, *joints)

@@ -34,7 +34,7 @@ from ...scene.placement import make_plan
 from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
-from ..joints import delete_parts
+from ..joints import delete_objects
 from ..rollback import rollback_on_error
 from ..symmetry.live_mirror import without_live_mirror
 from .rebuild import rebuild
@@ -231,7 +231,7 @@ def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
-    delete_parts(rig, _finding_objects(rig, finding))
+    delete_objects(rig, _finding_objects(rig, finding))
     return "Joint deleted"
 
 

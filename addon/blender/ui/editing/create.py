@@ -11,7 +11,7 @@ from mathutils import Matrix
 from ....core.report import Message
 from ...data.access import record_of, settings
 from ...data.queries import rig_of
-from ...editing.authoring import DEFAULT_DENSITY, add_joint, make_body, new_model
+from ...editing.authoring import DEFAULT_DENSITY, join_bodies, make_body, new_model
 from ...editing.joints import joint_placement
 from ...editing.symmetry.create import create_body_twins, create_joint_twin
 from ...editing.symmetry.live_mirror import without_live_mirror
@@ -213,7 +213,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         place = joint_placement(context, self.where, parent, child) @ AXIS_ROTATIONS[self.axis]
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
-        empty, report = add_joint(rig, parent, child, place, self.type, self.name)
+        empty, report = join_bodies(rig, parent, child, place, self.type, self.name)
         ends = Message("{} to {}", repr(child.name), "the world" if parent is None else repr(parent.name))
         told = Message("{} joins {}", repr(empty.name), ends)
         if self.twins and settings(rig).symmetric:

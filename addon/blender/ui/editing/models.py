@@ -10,7 +10,7 @@ from ....core.report import Message, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
-from ...editing.joints import duplicate_limb, find_limb, free_offset, limb_objects
+from ...editing.joints import copy_limb, free_offset, limb_objects, limb_of
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
 from ..base.operators import ModelOperator, Result, TwinsOption, count_with_noun, model_summary, report_result
@@ -55,14 +55,14 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Duplicate the selected limb; during symmetric editing, also that of the other side."""
-        meant = find_limb(rig, selected_parts(context, rig), self.whole)
+        meant = limb_of(rig, selected_parts(context, rig), self.whole)
         objects = limb_objects(rig, meant)
         offset = free_offset(objects[: len(meant.bodies)]) if self.place == "BESIDE" else np.array(self.offset)
         every = parts_with_twins(objects, self.twins)
-        limb = find_limb(rig, every, whole=False)
+        limb = limb_of(rig, every, whole=False)
         with without_live_mirror(rig):
             both = settings(rig).symmetric and self.twins
-            made, report = duplicate_limb(rig, limb, offset, selected_parts(context, rig) if both else None)
+            made, report = copy_limb(rig, limb, offset, selected_parts(context, rig) if both else None)
         if context.mode == "OBJECT":
             select_only(context, made)
         told = Message(
@@ -103,7 +103,7 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
         """Split the selected bodies off, and select the new mechanism."""
         chosen = selected_parts(context, rig)
         if self.whole:
-            limb = find_limb(rig, chosen)
+            limb = limb_of(rig, chosen)
             chosen = limb_objects(rig, limb)[: len(limb.bodies)]
         with without_live_mirror(rig):
             made, across, report = split_model(

@@ -12,7 +12,7 @@ from ....core.report import Message, abbreviate_names, join_messages
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...editing.joints import delete_parts, joint_placement, move_joint, set_joint_type, swap_ends
+from ...editing.joints import delete_objects, joint_placement, place_joint, set_joint_type, swap_joint_ends
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
 from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirror
 from ...reconcile.rig_update import update_armature
@@ -95,7 +95,7 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         """Swap parent and child of the joint and of its twin."""
-        report = swap_ends(empty, mate)
+        report = swap_joint_ends(empty, mate)
         own = record_of(empty).joint
         told = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
         if mate is not None:
@@ -136,7 +136,7 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
         before = joint_frame_matrix(empty)[:3, :3]
-        report = move_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, mate)
+        report = place_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, mate)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
         told = Message("{} moved", repr(empty.name))
         if mate is not None:
@@ -169,7 +169,7 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
         chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
         every = parts_with_twins(chosen, self.twins)
         with without_live_mirror(rig):
-            bodies, joints, report = delete_parts(rig, every)
+            bodies, joints, report = delete_objects(rig, every)
         gone = count_with_noun(bodies, "body", "bodies"), count_with_noun(joints, "joint")
         told = Message("{} and {} deleted", gone[0], gone[1])
         if len(every) > len(chosen):
