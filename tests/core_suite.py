@@ -9,27 +9,27 @@ CORE = frozenset(
     f"tests/{name}.py"
     for name in (
         "test_public_api",
-        "test_cli",  # models and motions in and out, a walker under physics, a picture and a film
-        "blender/test_other_versions",  # what another Blender or another release of ours saved
-        "blender/test_release_1_0",
-        "blender/test_migration",
+        "cli/test_command_line",  # models and motions in and out, a walker under physics, a picture and a film
+        "blender/test_files_of_other_versions",  # what another Blender or another release of ours saved
+        "blender/test_files_of_release_1_0",
+        "blender/editing/test_migration",
         "blender/rig/test_ball_channels",
         "blender/animation/test_keying",
-        "blender/animation/test_multi_dof_bones",
+        "blender/animation/test_multi_dof_motion",
         "blender/scene/test_shapes",
         "blender/scene/read/test_other_formats",  # each format through a .blend
-        "blender/editing/test_twins",
-        "blender/physics/test_bake",
-        "blender/physics/test_drive",
-        "blender/ui/test_motion_files",
+        "blender/editing/symmetry/test_twins",
+        "blender/physics/recording/test_bake",
+        "blender/physics/simulation/test_drive",
+        "blender/ui/import_export/test_motion_files",
         "blender/ui/test_panels",
-        "blender/ui/test_registration",
+        "test_registration",
         "blender/ui/test_undo",
         "matrix/test_all_juice",  # a fixed tenth, where KNUCKLE_MATRIX asks for it
         "matrix/test_all_skel",
         "matrix/test_all_x_xy",
         "matrix/test_all_shift",
         "matrix/test_fast",
-        "formats/test_x_xy_write",  # what goes by the types that numpy and Python declare
+        "formats/x_xy/test_writer",  # what goes by the types that numpy and Python declare
     )
 )

@@ -317,7 +317,7 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleModel.found_twins KnuckleModel.differences KnuckleModel.difference_index KnuckleModel.symmetry_checked "
         "KnuckleModel.report KnuckleModel.report_index"
     ),
-    "only mirroring sets restraints (tests/blender/editing/test_mirror_restraints.py)": (
+    "only mirroring sets restraints (tests/blender/editing/symmetry/test_mirrored_restraints.py)": (
         "KnuckleRestraint.* KnuckleModel.restraints KnuckleModel.mirrored_restraints"
     ),
 }

@@ -1,6 +1,6 @@
 """Helpers for tests of operators: for each one scenes it can run in, its options, and its refusals."""
 
-# A new operator is to be added here; ``test_operators`` fails until it is.
+# A new operator is to be added here; ``test_all_operators`` fails until it is.
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def answers(texts: dict[str, str]) -> dict[str, Any]:
         pytest.skip(NO_RING)
     # what was written anew is posed as the model that it was made from
     questions = {name: [zlib.crc32(name.removeprefix("anew ").encode()), text] for name, text in texts.items()}
-    return answered(RING, Path(__file__).resolve().parents[1] / "support/ring_reference.py", questions)
+    return answered(RING, Path(__file__).resolve().parents[2] / "support/ring_reference.py", questions)
 
 
 def coordinate(kind: str, q: list[float]) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.emptied import empty_file
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "sample_models"
 BLENDS = ROOT / "tests/data/blends"
 

@@ -21,7 +21,7 @@ from addon.formats.meshes.obj import sanitize_obj
 from tests.support import mesh_samples as samples
 from tests.support.skel_compare import dart_of, needs_dart, same_as_dart
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KIMA = "skel/dart-6.13.1/data/skel/kima"
 
 

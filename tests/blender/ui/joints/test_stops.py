@@ -26,7 +26,7 @@ from tests.support.loops import crank_rocker
 from tests.support.scenes import pick
 from tests.support.stops_helpers import X, Z, arms, joint_of
 
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
+OWN = Path(__file__).resolve().parents[4] / "sample_models"
 
 
 def made(physics: bool) -> Any:

@@ -20,7 +20,7 @@ from addon.cli import batch, main
 from addon.cli.batch import expand_inputs, output_paths
 from addon.core.report import Entry, FormatError, Report
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LAMP = ROOT / "sample_models/desk_lamp/desk_lamp.skel"
 HEXAPOD = ROOT / "sample_models/hexapod/hexapod.jm"
 WAVE = ROOT / "sample_models/humanoid/wave.motion"

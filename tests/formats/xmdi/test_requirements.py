@@ -17,7 +17,7 @@ from addon.formats.xmdi import dumps
 from tests.support.motion_strategies import finite, keyed
 from tests.support.xmdi_schema import SCHEMA, assert_valid, errors
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 REQUIREMENTS = ROOT / "addon/formats/xmdi/REQUIREMENTS.md"
 KEYWORDS = ("MUST", "SHOULD", "MAY")
 

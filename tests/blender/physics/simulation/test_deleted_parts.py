@@ -85,7 +85,7 @@ DELETIONS = """
 import os, sys
 import bpy
 import addon
-from tests.blender.physics import test_joint_friction_damping as losses
+from tests.blender.physics.simulation import test_deleted_parts as losses
 what = sys.argv[1]
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
@@ -122,7 +122,7 @@ def test_a_run_takes_no_step_with_what_points_at_deleted_bodies(what: str, told:
 REMOVALS = """
 import bpy
 import addon
-from tests.blender.physics import test_joint_friction_damping as losses
+from tests.blender.physics.simulation import test_deleted_parts as losses
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 rig = losses.put(losses.compound(), physics=True)

@@ -12,7 +12,7 @@ from tests.support.loops import crank_rocker
 from tests.support.panels_helpers import Layout
 from tests.support.stops_helpers import X, Z, arms
 
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
+OWN = Path(__file__).resolve().parents[4] / "sample_models"
 
 
 def made(mechanism: Any) -> Any:

@@ -1,6 +1,6 @@
 """Killed while it writes: every file is the old one or the new one, whole, and the next run is as any other.
 
-``python -m tests.blender.faults.test_killed TRIALS`` tries it so many times and counts."""
+``python -m tests.blender.faults.test_killed_process TRIALS`` tries it so many times and counts."""
 
 from __future__ import annotations
 

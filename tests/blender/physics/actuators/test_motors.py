@@ -103,7 +103,7 @@ def own_process(script: str, *words: str, **more: str) -> None:
 import os, sys
 import bpy
 import addon
-from tests.blender.physics import test_motors as motors
+from tests.blender.physics.actuators import test_motors as motors
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 scene = bpy.context.scene

@@ -30,7 +30,7 @@ from tests.support.live_loops_helpers import (
 )
 from tests.support.mechanisms import objects_of, world_of
 
-SAMPLES = Path(__file__).resolve().parents[3] / "sample_models"
+SAMPLES = Path(__file__).resolve().parents[4] / "sample_models"
 
 Made = dict[str, Callable[[], Mechanism]]
 MADE: Made = {

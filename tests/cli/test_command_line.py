@@ -20,7 +20,7 @@ from addon.cli import main, output
 from tests.support import mesh_samples
 from tests.support.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FRAME = 0.032  # seconds of a frame of XMDI
 
 #: A trunk that swings two legs as far as the stick says, and holds a tray on a slide.
@@ -801,7 +801,7 @@ def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any,
     words = ["render", str(walker), "--seconds", "4", "--size", "64x36", "--out", str(tmp_path / "x.mp4")]
     done = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False,
-        cwd=Path(__file__).resolve().parents[1], timeout=120,
+        cwd=Path(__file__).resolve().parents[2], timeout=120,
     )  # fmt: skip
     assert "knuckle: stopped" in done.stderr, done.stderr
     assert done.returncode == 1, "Blender 4.2 and 4.5 would crash or wait while Python closes them"

@@ -21,7 +21,7 @@ from addon.blender.editing.joints import set_joint_type
 from addon.blender.overlay import MechanismSnapshot, draw_models, joint_dials
 from addon.blender.reconcile.build import BuildOptions, build
 
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
+OWN = Path(__file__).resolve().parents[2] / "sample_models"
 MODELS = ("hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.panels_helpers import Layout
 from tests.support.scenes import pick
 
-OWN = Path(__file__).resolve().parents[3] / "sample_models"
+OWN = Path(__file__).resolve().parents[4] / "sample_models"
 
 
 @pytest.fixture

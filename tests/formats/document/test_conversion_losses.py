@@ -10,7 +10,7 @@ import pytest
 from addon import formats
 from addon.formats.document.conversion_losses import EFFECTS
 
-ADDON = Path(__file__).resolve().parents[2] / "addon"
+ADDON = Path(__file__).resolve().parents[3] / "addon"
 
 SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
 <body name="a"><inertia><mass>1</mass></inertia></body><body name="b"><inertia><mass>1</mass></inertia></body>

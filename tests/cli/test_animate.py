@@ -19,7 +19,7 @@ from addon.cli import main
 from addon.cli.animate import motion_extensions
 from tests.support.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FRAME = 0.032
 
 #: A trunk that swings two legs and lifts a tray as far as the stick says, and has a wheel that turns on its own.

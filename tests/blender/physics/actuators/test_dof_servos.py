@@ -155,8 +155,8 @@ DELETION = """
 import os, sys
 import bpy, numpy as np
 import addon
-from tests.blender.physics import test_joint_friction_damping as losses
-from tests.blender.physics import test_multi_dof_servos as servos
+from tests.blender.physics.simulation import test_deleted_parts as losses
+from tests.blender.physics.actuators import test_dof_servos as servos
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 rig = servos.put(servos.linked(*servos.kinds()["universal"]), physics=True)

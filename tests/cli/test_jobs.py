@@ -23,7 +23,7 @@ from addon.cli import main
 from addon.core.run_metrics import SimulationRecord, measure_accuracy, simulation_figures
 from benchmarks.farm import media
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LAMP = ROOT / "sample_models/desk_lamp/desk_lamp.skel"
 HEXAPOD = ROOT / "sample_models/hexapod/hexapod.jm"
 WAVE = ROOT / "sample_models/humanoid/wave.motion"
