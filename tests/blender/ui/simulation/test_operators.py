@@ -1,14 +1,17 @@
-"""The operators that build, drive, bake and select."""
+"""The operators that build, drive, bake, select and set input presets."""
 
 from __future__ import annotations
 
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.support.scenes import OWN
 from tests.support.small import datablocks
 
 OPERATORS = ("set_drive", "build_physics", "clear_physics", "select_part", "bake_gait", "bake_physics", "render_film")
@@ -201,95 +204,114 @@ def test_a_click_on_a_row_selects_and_the_row_follows_the_selection(rig: Any) ->
     assert rig.data.knuckle_row == -1
 
 
-def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
+HEXAPOD = OWN / "hexapod/hexapod.jm"
+SAMPLES = [OWN / "rover/rover.jm", HEXAPOD]
+
+
+def imported(path: Path, **options: Any) -> Any:
     import bpy
 
-    bpy.context.scene.frame_end = 3
-    target = tmp_path / "poster.png"
-    assert ops().render_film(filepath=str(target), size=(64, 48)) == {"FINISHED"}
-    assert f"Picture rendered: {target}" in capfd.readouterr().out
-    picture = bpy.data.images.load(str(target))
-    assert tuple(picture.size) == (64, 48)
+    assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=1.0, **options) == {"FINISHED"}
+    return bpy.context.object
 
 
-def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"\.mp4, \.webm, \.webp or \.gif for a video"):
-        ops().render_film(filepath=str(tmp_path / "film.avi"))
-    with pytest.raises(RuntimeError, match=r"save the \.blend first"):
-        ops().render_film()
-    assert list(tmp_path.glob("film*")) == []
+def inputs(rig: Any) -> dict[str, float]:
+    controls = rig.data.knuckle.controls
+    names = [prop.identifier for prop in controls.bl_rna.properties if prop.type == "FLOAT"]
+    return {name: getattr(controls, name) for name in names if getattr(controls, name)}
 
 
-def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
+def swing(rig: Any, servo: str = "Left Front Swing") -> float:
+    """How far a servo goes in the Action that plays, in degrees."""
+    from addon.blender.data.channels import pose_curves
+
+    path = next(curve for (path, _index), curve in pose_curves(rig).items() if servo in path)
+    values = [point.co[1] for point in path.keyframe_points]
+    return float(np.degrees(np.ptp(values)))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_script_leaves_all_inputs_at_rest(blank: Any, path: Path) -> None:
+    assert inputs(imported(path)) == {}
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_import_by_hand_lets_a_sample_go_forward_and_exports_it_byte_for_byte(
+    blank: Any, tmp_path: Path, path: Path
+) -> None:
     import bpy
 
-    bpy.context.scene.frame_end = 6
-    words = {"size": (64, 48), "samples": 1, "stage": "SCIENTIFIC", "camera": "TURNTABLE", "burn": {"NAME", "SERVOS"}}
-    target = str(tmp_path / "round.webm")
-    assert ops().render_film(filepath=target, sheet=True, poster=True, keep_frames=True, **words) == {"FINISHED"}
-    assert {path.name for path in tmp_path.iterdir()} >= {
-        "round.webm", "round_sheet.png", "round_poster.png", "round_frames",
-    }  # fmt: skip
-    assert bpy.context.scene.name == "Scene" and len(bpy.data.scenes) == 1
+    copy = tmp_path / "of another name.jm"
+    shutil.copy(path, copy)
+    rig = imported(copy, inputs="AUTO")
+    assert inputs(rig) == {"joystick_1_y": -1.0}
+    out = tmp_path / "out.jm"
+    assert bpy.ops.export_scene.mechanism(filepath=str(out), format="juice") == {"FINISHED"}
+    assert out.read_bytes() == path.read_bytes()
 
 
-def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
+def test_import_by_hand_leaves_other_files_at_rest(blank: Any, tmp_path: Path) -> None:
+    edited = tmp_path / "hexapod.jm"
+    edited.write_bytes(HEXAPOD.read_bytes() + b"\n")
+    assert inputs(imported(edited, inputs="AUTO")) == {}
+
+
+def test_sample_walks_from_its_first_frame_on(blank: Any) -> None:
+    rig = imported(HEXAPOD)
+    assert swing(rig) == 0.0
+    walking = imported(HEXAPOD, inputs="AUTO")
+    assert swing(walking) > 10.0
+    assert walking.animation_data.action.name == "hexapod Gait.001"
+    assert tuple(walking.animation_data.action.frame_range) == tuple(rig.animation_data.action.frame_range)
+
+
+def test_buttons_set_the_inputs_and_bake_the_gait_that_plays(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import PREVIEW_NAME
+    rig = imported(HEXAPOD)
+    name, count = rig.animation_data.action.name, len(bpy.data.actions)
+    for preset, expected in (
+        ("FORWARD", {"joystick_1_y": -1.0}),
+        ("TURN_RIGHT", {"joystick_1_x": 1.0}),
+        ("STAND", {}),
+    ):
+        assert bpy.ops.knuckle.set_inputs(preset=preset) == {"FINISHED"}
+        assert inputs(rig) == expected
+        assert (swing(rig) > 5.0) == bool(expected)
+        assert (rig.animation_data.action.name, len(bpy.data.actions)) == (name, count)
 
-    bpy.context.scene.frame_end = 6
-    for frame in (3, 5):
-        bpy.context.scene.frame_set(frame)
-        assert ops().preview_film(size=(64, 48), samples=1) == {"FINISHED"}
-        assert [image.name for image in bpy.data.images if image.name.startswith(PREVIEW_NAME)] == [PREVIEW_NAME]
-        assert (
-            tuple(bpy.data.images[PREVIEW_NAME].size) == (64, 48)
-            and bpy.data.images[PREVIEW_NAME].packed_file is not None
-        )
-        assert bpy.context.scene.frame_current == frame and len(bpy.data.scenes) == 1
 
-
-def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
+def test_an_edited_motion_stays(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.panel import video_summary
-    from addon.blender.ui.video.properties import video_ending, video_render_options, video_settings
+    rig = imported(HEXAPOD)
+    from addon.blender.data.channels import pose_curves
 
-    scene = bpy.context.scene
-    scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
-    wishes = video_settings(scene)
-    assert (
-        video_summary(scene, "a.mp4", video_render_options(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
-    )
-    assert video_summary(scene, "a.png", video_render_options(wishes)) == "1280 x 720, one picture"
-    wishes.format, wishes.length = "LOOP", "8"
-    assert video_ending(wishes) == ".gif"
-    assert (
-        video_summary(scene, "a.gif", video_render_options(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
-    )
+    curve = next(iter(pose_curves(rig).values()))
+    curve.keyframe_points[0].co[1] += 0.1
+    action = rig.animation_data.action
+    bpy.ops.knuckle.set_inputs(preset="FORWARD")
+    assert inputs(rig) == {"joystick_1_y": -1.0}
+    assert rig.animation_data.action == action and swing(rig) == 0.0
 
 
-def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
+def test_keyed_inputs_are_told(blank: Any, capfd: pytest.CaptureFixture[str]) -> None:
     import bpy
 
-    from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
-    from tests.support.panels_helpers import Layout
-
-    bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 60, 1, 240
-    drawn: list[tuple[str, Any]] = []
-    VIEW3D_PT_knuckle_film.draw(type("Panel", (), {"layout": Layout(drawn)})(), bpy.context)
-    said = " ".join(text for kind, text in drawn if kind == "label")
-    assert said.startswith("1280 x 720, 4.0 s, 120 frames at 30 per second ") and " Choose a file" in said
+    rig = imported(HEXAPOD)
+    rig.data.knuckle.controls.keyframe_insert("joystick_1_y", frame=1)
+    bpy.ops.knuckle.set_inputs(preset="TURN_LEFT")
+    assert "Warning: The keyframes of joystick 1 y override the preset" in capfd.readouterr().out
 
 
-def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
+def test_what_the_gait_cannot_do_is_told(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import video_path
+    from tests.support.references import CORPUS
 
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
-    assert Path(video_path(rig, "")) == tmp_path / "flapper.mp4"
-    assert Path(video_path(rig, "//walk")) == tmp_path / "walk.mp4"
-    assert Path(video_path(rig, str(tmp_path))) == tmp_path / "flapper.mp4"
-    assert Path(video_path(rig, str(tmp_path / "a.png"))) == tmp_path / "a.png"
+    path = CORPUS / "juice/models/Backhoe.jm"
+    if not path.exists():
+        pytest.skip("the corpus is not here")
+    imported(path)
+    with pytest.raises(RuntimeError, match="No input lets the mechanism do this: Forward"):
+        bpy.ops.knuckle.set_inputs(preset="FORWARD")

@@ -1,4 +1,4 @@
-"""The video in the sidebar: what it shows while it renders, and what it points out before."""
+"""The video in the sidebar: what it makes, what it shows while it renders, and what it points out before."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 
 from tests.support.panels_helpers import Layout
+
+
+def ops() -> Any:
+    import bpy
+
+    return bpy.ops.knuckle
 
 
 class Watching(Layout):
@@ -172,3 +178,96 @@ def test_grey_render_button_says_what_is_missing() -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     assert "Choose a file" in Render.description(bpy.context, SimpleNamespace(filepath=""))
     assert Render.description(bpy.context, SimpleNamespace(filepath="/tmp/a.mp4")) == Render.bl_description
+
+
+def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
+    import bpy
+
+    bpy.context.scene.frame_end = 3
+    target = tmp_path / "poster.png"
+    assert ops().render_film(filepath=str(target), size=(64, 48)) == {"FINISHED"}
+    assert f"Picture rendered: {target}" in capfd.readouterr().out
+    picture = bpy.data.images.load(str(target))
+    assert tuple(picture.size) == (64, 48)
+
+
+def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"\.mp4, \.webm, \.webp or \.gif for a video"):
+        ops().render_film(filepath=str(tmp_path / "film.avi"))
+    with pytest.raises(RuntimeError, match=r"save the \.blend first"):
+        ops().render_film()
+    assert list(tmp_path.glob("film*")) == []
+
+
+def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    bpy.context.scene.frame_end = 6
+    words = {"size": (64, 48), "samples": 1, "stage": "SCIENTIFIC", "camera": "TURNTABLE", "burn": {"NAME", "SERVOS"}}
+    target = str(tmp_path / "round.webm")
+    assert ops().render_film(filepath=target, sheet=True, poster=True, keep_frames=True, **words) == {"FINISHED"}
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "round.webm", "round_sheet.png", "round_poster.png", "round_frames",
+    }  # fmt: skip
+    assert bpy.context.scene.name == "Scene" and len(bpy.data.scenes) == 1
+
+
+def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.video.operators import PREVIEW_NAME
+
+    bpy.context.scene.frame_end = 6
+    for frame in (3, 5):
+        bpy.context.scene.frame_set(frame)
+        assert ops().preview_film(size=(64, 48), samples=1) == {"FINISHED"}
+        assert [image.name for image in bpy.data.images if image.name.startswith(PREVIEW_NAME)] == [PREVIEW_NAME]
+        assert (
+            tuple(bpy.data.images[PREVIEW_NAME].size) == (64, 48)
+            and bpy.data.images[PREVIEW_NAME].packed_file is not None
+        )
+        assert bpy.context.scene.frame_current == frame and len(bpy.data.scenes) == 1
+
+
+def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.ui.video.panel import video_summary
+    from addon.blender.ui.video.properties import video_ending, video_render_options, video_settings
+
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
+    wishes = video_settings(scene)
+    assert (
+        video_summary(scene, "a.mp4", video_render_options(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
+    )
+    assert video_summary(scene, "a.png", video_render_options(wishes)) == "1280 x 720, one picture"
+    wishes.format, wishes.length = "LOOP", "8"
+    assert video_ending(wishes) == ".gif"
+    assert (
+        video_summary(scene, "a.gif", video_render_options(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
+    )
+
+
+def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
+    import bpy
+
+    from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
+
+    bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 60, 1, 240
+    drawn: list[tuple[str, Any]] = []
+    VIEW3D_PT_knuckle_film.draw(type("Panel", (), {"layout": Layout(drawn)})(), bpy.context)
+    said = " ".join(text for kind, text in drawn if kind == "label")
+    assert said.startswith("1280 x 720, 4.0 s, 120 frames at 30 per second ") and " Choose a file" in said
+
+
+def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
+    import bpy
+
+    from addon.blender.ui.video.operators import video_path
+
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
+    assert Path(video_path(rig, "")) == tmp_path / "flapper.mp4"
+    assert Path(video_path(rig, "//walk")) == tmp_path / "walk.mp4"
+    assert Path(video_path(rig, str(tmp_path))) == tmp_path / "flapper.mp4"
+    assert Path(video_path(rig, str(tmp_path / "a.png"))) == tmp_path / "a.png"
