@@ -44,7 +44,7 @@ def test_what_seems_slower_is_measured_again(second: float, is_slower: bool) -> 
     assert ("1 slower" in against.summary([row])) == is_slower
 
 
-def test_trees_go_first_by_turns() -> None:
+def test_trees_are_measured_first_alternately() -> None:
     ran: list[str] = []
 
     class Noted:
@@ -109,13 +109,13 @@ def test_every_part_runs_on_a_small_model(
     assert "geometric means: import" in capsys.readouterr().out
 
 
-def test_a_tree_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_tree_that_fails_is_reported(tmp_path: Path) -> None:
     against.write_input(tmp_path)
     with Tree(ROOT, tmp_path) as tree, pytest.raises(RuntimeError, match="KeyError: 'dance'"):
         tree.measure("dance")
 
 
-def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path, capsys: Any) -> None:
+def test_a_folder_that_is_no_checkout_is_rejected(tmp_path: Path, capsys: Any) -> None:
     assert run.main(["--against", str(tmp_path)]) == 2
     assert "is no checkout of Knuckle" in capsys.readouterr().err
     for words in (["--against", str(ROOT), "--only", "imports"], ["--only", "juice"]):

@@ -36,7 +36,7 @@ def test_growth_is_that_of_the_values_and_judged_between_the_largest_sizes() -> 
     assert not table.growth([quadratic(100)]), "one size does not grow"
 
 
-def test_what_is_missed_is_told_and_counted() -> None:
+def test_missed_thresholds_are_reported_and_counted() -> None:
     rows = [quadratic(100, bar=20, growth_bar=1.25), quadratic(1000, bar=20, growth_bar=1.25)]
     assert table.judged(rows) == 3
     assert table.missed(rows) == ["a pass, 1,000 bodies: 1e+03 (bar 20)", "a pass: grows N^2.00 (bar N^1.25)"]
@@ -70,7 +70,7 @@ def test_a_quick_table_of_one_part(tmp_path: Path, capsys: pytest.CaptureFixture
     assert rows[0]["what"] in capsys.readouterr().out
 
 
-def test_a_part_that_dies_is_told_and_fails(
+def test_a_part_that_dies_is_reported_and_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     spawn = run.subprocess.run

@@ -27,7 +27,7 @@ def run_build(*words: str, python: str = sys.executable, **environ: str) -> subp
     )
 
 
-def test_help_has_examples(tmp_path: Path) -> None:
+def test_help_of_build_has_examples(tmp_path: Path) -> None:
     done = run_build("--help", KNUCKLE_CACHE=str(tmp_path))
     assert done.returncode == 0
     for verb in ("demo", "test", "bench", "zip", "docs", "check"):
@@ -43,14 +43,14 @@ def test_wrong_usage_is_2(tmp_path: Path, words: list[str]) -> None:
     assert "usage:" in done.stderr
 
 
-def test_it_runs_wherever_it_is_called_from(tmp_path: Path) -> None:
+def test_build_py_runs_from_any_folder(tmp_path: Path) -> None:
     words = [sys.executable, str(ROOT / "build.py"), "--help"]
     environ = {"KNUCKLE_CACHE": str(tmp_path)}
     done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_it_is_thin() -> None:
+def test_build_py_has_fewer_than_300_lines() -> None:
     assert len((ROOT / "build.py").read_text(encoding="utf-8").splitlines()) < 300
 
 
@@ -67,7 +67,7 @@ def test_only_a_whole_bench_sets_up_what_is_compared_with(
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_one_command_measures_and_puts_the_table_into_the_manual(
+def test_one_bench_command_measures_and_updates_the_manual(
     build: ModuleType, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     ran: list[tuple[str, ...]] = []
@@ -81,7 +81,7 @@ def test_one_command_measures_and_puts_the_table_into_the_manual(
     assert page == ("docs/tables.py",)
 
 
-def test_the_demo_is_the_hexapod_walking_unless_told_otherwise(
+def test_the_demo_is_the_walking_hexapod_by_default(
     build: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     calls: list[tuple[str, ...]] = []

@@ -79,7 +79,7 @@ def test_each_blender_has_its_python_its_numpy_and_what_the_package_imports(
 
 
 @needs_uv
-def test_this_environment_holds_what_the_lock_says() -> None:
+def test_this_environment_has_the_versions_of_the_lock_file() -> None:
     """As uv installed it: the records of the packages themselves."""
     bpy = pytest.importorskip("bpy", reason="this is no Blender's environment")
     group = f"blender-{bpy.app.version[0]}-{bpy.app.version[1]}"
@@ -133,7 +133,7 @@ def test_where_pip_cannot_fetch_uv_the_message_has_other_ways(tmp_path: Path, mo
     assert "no network" in str(caught.value)
 
 
-def test_uv_takes_the_index_and_the_certificates_that_pip_is_told() -> None:
+def test_uv_uses_the_index_and_certificates_of_pip() -> None:
     """In the form of pip's own list, whose first lines, its variables, count most."""
     config = (
         ":env:.default-timeout='60'\n:env:.index-url='https://mine/simple'\n"
@@ -184,7 +184,7 @@ def test_uv_finds_this_python_and_none_that_is_not_there() -> None:
 
 
 @needs_uv
-def test_a_python_that_uv_cannot_provide_is_told_with_what_to_install(
+def test_a_python_that_uv_cannot_provide_is_reported_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
@@ -264,7 +264,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 @needs_sh
-def test_a_half_made_environment_is_made_anew_and_then_used_again(install: Callable[[str], int]) -> None:
+def test_an_incomplete_environment_is_rebuilt_and_then_used_again(install: Callable[[str], int]) -> None:
     env = environments.folder_of(IT)
     (env / "bin").mkdir(parents=True)
     (env / "left over").write_text("")
@@ -295,7 +295,7 @@ def test_an_environment_is_named_after_its_group_and_the_lock(tmp_path: Path, mo
     assert all(name.startswith("it-") for name in names)
 
 
-def test_two_at_once_take_turns(tmp_path: Path) -> None:
+def test_two_builds_at_once_wait_for_each_other(tmp_path: Path) -> None:
     holder = (
         "import pathlib, sys, time\n"
         "from tools.uv import locked\n"
@@ -346,7 +346,7 @@ def test_a_part_of_the_tests_downloads_nothing(
 
 
 @needs_sh
-def test_what_cannot_be_installed_is_told_and_no_reason_to_stop(
+def test_a_program_that_cannot_be_installed_is_reported_and_skipped(
     install: Callable[[str], int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KNUCKLE_IT", raising=False)

@@ -204,7 +204,7 @@ def test_slow_files_are_those_of_slow_tests(tmp_path: Path) -> None:
     assert slow_files(str(results)) == ["blender/test_b.py"]
 
 
-def test_tests_are_told_of_the_other_blenders_that_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_get_the_other_blenders_that_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "ready_python", lambda each: Path(each.group) if "-4-" in each.group else None)
     monkeypatch.delenv("KNUCKLE_BLENDER_42", raising=False)
     monkeypatch.setenv("KNUCKLE_BLENDER_45", "mine")
@@ -223,9 +223,7 @@ def test_tests_are_told_of_the_other_blenders_that_are_set_up(monkeypatch: pytes
         "--all -k juice",
     ],
 )
-def test_words_that_would_do_nothing_are_refused(
-    build: ModuleType, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_without_effect_are_rejected(build: ModuleType, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build.main(["test", *words.split()])
     assert "test --" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from tests.support.doors import load_build
 from tools import coverage_report, suites
 
 
-def test_lines_that_no_test_runs_are_told_by_folder_and_file(
+def test_lines_that_no_test_runs_are_listed_by_folder_and_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert coverage_report.stretches([9, 3, 4, 5, 12, 13]) == "3-5, 9, 12-13"

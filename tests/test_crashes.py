@@ -38,7 +38,7 @@ def run(folder: Path, text: str, *, restarts: int = 8) -> subprocess.CompletedPr
     )  # fmt: skip
 
 
-def test_what_crashed_once_has_not_failed_and_is_told(tmp_path: Path) -> None:
+def test_a_test_that_crashed_once_has_not_failed_and_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, CRASHES.format(times=1, fine=True))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed, 1 crashed" in done.stdout
@@ -84,7 +84,7 @@ def test_more_than_two_crashes_are_no_chance(tmp_path: Path) -> None:
     assert "3 crashed, 2 may" in done.stdout
 
 
-def test_a_crash_while_no_test_runs_is_told(tmp_path: Path) -> None:
+def test_a_crash_while_no_test_runs_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, 'falls_over("runs", 2)\ndef test_fine():\n    pass\n')  # imported here and there
     assert "a Blender crashed while no test ran" in done.stdout, done.stdout + done.stderr
     assert "in falls_over" in done.stdout

@@ -38,7 +38,7 @@ def test_what_is_new_begins_with_this_version() -> None:
     assert told == sorted(told, key=lambda text: tuple(map(int, text.split("."))), reverse=True)
 
 
-def test_the_command_line_tells_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     from addon.cli import main
 
     assert main(["--version"]) == 0
@@ -121,7 +121,7 @@ def test_whose_a_module_is_that_was_imported(
 
 
 @pytest.mark.parametrize("blow", ["raise ImportError('DLL load failed')", "raise OSError('no such file')", "1 / 0"])
-def test_a_wheel_that_does_not_work_is_told_with_what_is_lost(
+def test_a_broken_wheel_is_reported_with_what_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blow: str
 ) -> None:
     (tmp_path / "six.py").write_text(f"{blow}\n")
@@ -164,7 +164,7 @@ def test_without_what_everything_needs_it_is_said_in_plain_words() -> None:
     assert re.search(r"^ok      numpy: \d", done.stderr, re.M)
 
 
-def test_blender_is_told_so_when_it_enables_us() -> None:
+def test_a_missing_wheel_is_reported_when_blender_enables_the_extension() -> None:
     words = (
         "import sys; sys.modules['lxml.etree'] = None\nimport addon\n"
         "try: addon.register()\nexcept ImportError as error: print(error)"

@@ -48,7 +48,7 @@ def share_of(picture: np.ndarray, colour: str) -> float:
 
 
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 30])
-def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> None:
+def test_a_plot_of_1_to_30_servos_has_all_names_and_units(count: int) -> None:
     servos = {f"Servo {k}": Servo(f"Servo {k}", "", k % 3 == 2, -1.2, 1.3) for k in range(count)}
     found = words(plot.plot_motion(motion(count), servos, ".svg"))
     for name in servos:
@@ -60,7 +60,7 @@ def test_one_to_thirty_servos_are_all_there_with_names_and_units(count: int) -> 
     assert ("position (m)" in found or any("  (m)" in each for each in found)) == (count > 2)
 
 
-def test_what_is_beyond_a_stop_is_red_and_stops_are_dashed() -> None:
+def test_values_past_a_stop_are_red_and_stops_are_dashed() -> None:
     within = image(plot.plot_motion(motion(1), {"Servo 0": Servo("Servo 0", "", False, -1.2, 1.2)}))
     beyond = image(plot.plot_motion(motion(1), {"Servo 0": Servo("Servo 0", "", False, -0.5, 0.5)}))
     assert share_of(within, motions.VIOLATION_LINE_COLOR) == 0.0

@@ -100,7 +100,7 @@ def test_every_verb_has_its_options(verbs: dict[str, argparse.ArgumentParser], v
     assert new == set(), "an option that is required from now on breaks every command of before"
 
 
-def test_exit_codes_tell_a_bad_file_from_a_wrong_command(tmp_path: Path) -> None:
+def test_exit_codes_distinguish_a_bad_file_from_a_wrong_command(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jm"
     bad.write_text("<JuiceModel><Body></JuiceModel>", encoding="utf-8")
     for words, code in (

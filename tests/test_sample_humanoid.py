@@ -165,7 +165,7 @@ def test_signs_are_those_of_motion_files(figure: Figure) -> None:
     assert ahead["left foot"][1][0] > figure.at["left foot"][0] + 0.05, "brings the leg ahead"
 
 
-def test_it_stands_on_its_mat_and_is_as_tall_as_a_toddlers_toy(figure: Figure) -> None:
+def test_the_humanoid_stands_on_its_mat_and_is_as_tall_as_a_toy(figure: Figure) -> None:
     mechanism = formats.load(Path(__file__).resolve().parents[1] / "sample_models/humanoid/humanoid.skel")
     assert mechanism.report.count("warning") == 0
     for side in ("left", "right"):
@@ -189,7 +189,7 @@ def test_its_motions_move_its_servos_within_their_stops(folder: Path, figure: Fi
         assert (np.diff(times) > 0).all()
 
 
-def test_it_waves_with_its_hand_above_its_head(folder: Path, figure: Figure) -> None:
+def test_the_humanoid_waves_with_its_hand_above_its_head(folder: Path, figure: Figure) -> None:
     keys = webots(folder / "wave.motion")
     assert "*" in (folder / "wave.motion").read_text()
     assert len(keys["LShoulderPitch"][0]) == 1, "the left arm is told once"
@@ -226,7 +226,7 @@ def test_real_files_move_only_servos_that_it_has_within_their_stops(figure: Figu
         assert low <= values.min() <= values.max() <= high, servo
 
 
-def test_a_real_wave_is_above_the_head_and_the_other_arm_hangs(figure: Figure) -> None:
+def test_a_real_wave_is_above_the_head_and_the_other_arm_points_down(figure: Figure) -> None:
     keys = real("HandWave.motion")
     first = played(keys)[0]
     assert figure.hand("right", first)[2] > figure.at["head"][2] + 0.1
@@ -246,7 +246,7 @@ def test_real_walks_step_with_level_feet(figure: Figure, name: str, steps: int) 
     assert np.count_nonzero(np.diff(swings)) >= steps, "one foot is up and then the other"
 
 
-def test_a_real_turn_turns_the_feet_and_a_real_rise_ends_upright(figure: Figure) -> None:
+def test_a_real_rotation_moves_the_feet_and_a_real_rise_ends_upright(figure: Figure) -> None:
     turned = [figure.poses(each)["left foot"][0] for each in played(real("TurnLeft60.motion"))]
     assert max(abs(math.atan2(r[1, 0], r[0, 0])) for r in turned) > 0.2
     walked = [figure.poses(each)["left foot"][0] for each in played(real("Forwards50.motion"))]

@@ -74,7 +74,7 @@ def test_models_of_the_other_formats_go_through_blender_and_come_back_as_they_we
     assert named <= joints, "the story speaks of joints that are there"
 
 
-def test_the_pumpjack_nods_as_its_motor_turns(sample_models: Path) -> None:
+def test_the_pumpjack_nods_as_its_motor_rotates(sample_models: Path) -> None:
     """One full turn of the crank, closed at each step: the beam goes to and fro between what the cosine rule says."""
     from addon.core.loops.closure import close_loops, loop_openings
 
@@ -121,7 +121,7 @@ def test_what_a_model_holds(
     assert [sum(isinstance(item, kind) for item in items) for kind in (Network, Clockwork)] == [networks, clockworks]
 
 
-def test_the_readme_names_the_controls_that_the_model_listens_to(path: Path, model: Mechanism) -> None:
+def test_the_readme_names_the_controls_that_the_model_reads(path: Path, model: Mechanism) -> None:
     told = re.findall(r"^\| `([^`]+)` \|", (path.parent / "README.md").read_text(), re.MULTILINE)
     assert sorted(told) == sorted(Gait(model).controls)
 
@@ -174,7 +174,7 @@ def test_all_but_wheels_have_stops_on_both_sides_of_the_design_pose(model: Mecha
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("control", ["joystick 1 x", "joystick 1 y", "joystick 1 r"])
-def test_one_control_alone_never_drives_a_joint_into_its_stops(model: Mechanism, control: str, value: float) -> None:
+def test_a_single_control_never_drives_a_joint_into_its_stops(model: Mechanism, control: str, value: float) -> None:
     gait = Gait(model)
     commands = gait.evaluate(np.linspace(0.0, 2.0 * np.pi, 181)[1:], {control: value}).position
     dofs = {joint.id: joint.dofs[0] for joint in model.joints if joint.type == "revolute"}
@@ -182,7 +182,7 @@ def test_one_control_alone_never_drives_a_joint_into_its_stops(model: Mechanism,
         assert dofs[joint].lower < commands[joint].min() and commands[joint].max() < dofs[joint].upper
 
 
-def test_walking_legs_do_on_the_left_what_they_do_on_the_right_half_a_turn_later(sample_models: Path) -> None:
+def test_left_legs_walk_as_the_right_legs_half_a_cycle_later(sample_models: Path) -> None:
     model = formats.load(sample_models / "hexapod" / "hexapod.jm")
     gait, ahead = Gait(model), {"joystick 1 y": -1.0}
     phase = np.linspace(0.1, 3.0, 40)
@@ -198,7 +198,7 @@ def test_walking_legs_do_on_the_left_what_they_do_on_the_right_half_a_turn_later
 NOSE_UP = [0.0, 5.0, 0.0]  # yaw, pitch, roll in degrees
 
 
-def test_a_hexapod_whose_nose_is_up_draws_its_front_feet_up_and_pushes_its_rear_feet_down(sample_models: Path) -> None:
+def test_a_hexapod_with_raised_nose_lifts_its_front_feet_and_lowers_its_rear_feet(sample_models: Path) -> None:
     model = formats.load(sample_models / "hexapod" / "hexapod.jm")
     rises = {name: _foot_rise(model, name) for name in ("Left Front", "Right Front", "Left Rear", "Right Rear")}
     # part of what the nose's rise makes at the feet, which are about two units from the middle
@@ -241,7 +241,7 @@ def test_a_rover_whose_nose_is_up_looks_down_by_as_much(sample_models: Path) -> 
 # ---- as drawn
 
 
-def test_it_stands_on_the_ground_as_drawn(path: Path, model: Mechanism) -> None:
+def test_a_sample_stands_on_the_ground_as_drawn(path: Path, model: Mechanism) -> None:
     lowest = {body.name: float(_surface(body)[0][:, 2].min() - _surface(body)[1]) for body in model.bodies}
     stands_on = "Tibia" if path.stem == "hexapod" else "Wheel"
     for name, height in lowest.items():
@@ -251,7 +251,7 @@ def test_it_stands_on_the_ground_as_drawn(path: Path, model: Mechanism) -> None:
             assert height > 0.1, name
 
 
-def test_nothing_is_stuck_in_what_it_is_not_joined_to(model: Mechanism) -> None:
+def test_bodies_of_a_sample_do_not_overlap_unless_joined(model: Mechanism) -> None:
     joined = {frozenset((joint.parent, joint.child)) for joint in model.joints}
     for a, b in combinations(model.bodies, 2):
         if frozenset((a.id, b.id)) not in joined:
@@ -394,7 +394,7 @@ def test_the_joystick_sends_it_ahead_and_back(
 
 
 @pytest.mark.parametrize("value", [-1.0, 1.0])
-def test_the_hexapod_turns_on_the_spot(blank: Any, sample_models: Path, value: float) -> None:
+def test_the_hexapod_rotates_in_place(blank: Any, sample_models: Path, value: float) -> None:
     path = sample_models / "hexapod" / "hexapod.jm"
     result, length = ride(blank, path, {"joystick 1 x": value}, 3.0), length_of(path)
     sound(result, length)
@@ -402,7 +402,7 @@ def test_the_hexapod_turns_on_the_spot(blank: Any, sample_models: Path, value: f
     assert result.wandered() < 0.1 * length
 
 
-def test_the_hexapod_sidesteps(blank: Any, sample_models: Path) -> None:
+def test_the_hexapod_walks_sideways(blank: Any, sample_models: Path) -> None:
     path = sample_models / "hexapod" / "hexapod.jm"
     result, length = ride(blank, path, {"joystick 1 r": 1.0}, 3.0), length_of(path)
     sound(result, length)

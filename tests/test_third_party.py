@@ -54,7 +54,7 @@ def test_all_that_is_packed_is_listed_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_row_says_what_the_package_says(name: str) -> None:
+def test_a_row_has_the_version_and_license_of_its_package(name: str) -> None:
     _name, versions, licence, holders, texts = rows()[name]
     told = metadata.metadata(name)
     files = {str(file) for file in metadata.files(name) or ()}

@@ -33,7 +33,7 @@ def part(rows: list[CheckRow], name: str) -> CheckRow:
     return row
 
 
-def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[CheckRow], tmp_path: Path) -> None:
+def test_the_self_check_finds_nothing_here_and_leaves_the_open_file(found: list[CheckRow], tmp_path: Path) -> None:
     """Also in the middle of an edit: the armature is in edit mode, physics in the scene, a part selected."""
     import bpy
 
@@ -112,7 +112,7 @@ def test_rows_are_green_or_red_with_what_to_do(found: list[CheckRow]) -> None:
     assert {icon for state in ROW_STATES for _text, icon, _red in drawn([CheckRow("a", state, "b")])} <= set(icons)
 
 
-def test_a_sample_that_is_missing_or_spoilt_is_told(
+def test_a_sample_that_is_missing_or_spoilt_is_reported(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import bpy
@@ -176,7 +176,7 @@ def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.Mo
     assert "simulation: no body moves" in smoke._smoke_row("rover/rover.jm").text
 
 
-def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blender_without_physics_or_video_is_reported(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As distributions build some: everything else is checked nevertheless."""
     import bpy
 
@@ -197,7 +197,7 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("state", ["gone", "read-only"])
-def test_a_folder_that_cannot_be_written_is_told(
+def test_a_folder_that_cannot_be_written_is_reported(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     from addon.blender import diagnostics as machine
@@ -225,7 +225,7 @@ def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.Monkey
     assert (row.state, row.text) == ("warning", "Graphics: drawing is not possible: no display")
 
 
-def test_the_command_line_prints_it_and_says_by_its_code(
+def test_the_command_line_prints_the_self_check_and_returns_its_result(
     blank: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from addon.blender import tasks

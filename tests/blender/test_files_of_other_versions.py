@@ -50,7 +50,9 @@ def activate(rig: Any) -> None:
     bpy.context.view_layer.objects.active = rig
 
 
-def test_it_plays_as_it_did(opened: dict[str, Any], saved: tuple[Path, dict[str, Any]]) -> None:
+def test_a_mechanism_saved_by_another_version_plays_as_it_did(
+    opened: dict[str, Any], saved: tuple[Path, dict[str, Any]]
+) -> None:
     for name, rig in rigs().items():
         was = np.array(saved[1]["poses"][name])
         now = np.array(poses(rig, [1, 20, 40]))
@@ -83,7 +85,7 @@ def test_the_motion_goes_out_as_it_came(opened: dict[str, Any], tmp_path: Path) 
         assert np.interp(span, after.times, after.values) == pytest.approx(np.asarray(before.values), abs=1e-4)
 
 
-def test_servos_chase_the_gait_and_the_walk_is_baked(opened: dict[str, Any]) -> None:
+def test_servos_track_the_gait_and_the_walk_is_baked(opened: dict[str, Any]) -> None:
     import bpy
 
     rig = opened["juice"]

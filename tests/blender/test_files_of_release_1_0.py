@@ -131,7 +131,7 @@ def test_models_go_out_as_the_very_bytes_that_release_1_0_wrote(opened: Opened, 
         assert exported(rig, tmp_path) == expected(stem, name, told), name
 
 
-def test_they_are_so_when_saved_again(opened: Opened, tmp_path: Path) -> None:
+def test_files_of_release_1_0_saved_again_export_the_same(opened: Opened, tmp_path: Path) -> None:
     import bpy
 
     stem, told = opened
@@ -141,7 +141,7 @@ def test_they_are_so_when_saved_again(opened: Opened, tmp_path: Path) -> None:
         assert exported(rig, tmp_path) == expected(stem, name, told), name
 
 
-def test_they_play_as_they_did(opened: Opened) -> None:
+def test_files_of_release_1_0_play_as_they_did(opened: Opened) -> None:
     import bpy
 
     _stem, told = opened
@@ -266,7 +266,7 @@ def test_an_edit_goes_out_and_undo_takes_it_back(opened: Opened, edit: Callable[
         assert exported(models()[name], tmp_path) == was, name
 
 
-def test_nothing_is_wrong_with_them(opened: Opened) -> None:
+def test_files_of_release_1_0_have_no_errors(opened: Opened) -> None:
     import bpy
 
     for name, rig in models().items():

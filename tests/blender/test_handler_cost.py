@@ -83,7 +83,7 @@ def test_a_scene_knows_its_models_however_they_are_hidden(blank: Any, hidden: st
     assert is_in_scene(scene, rig) and not is_in_scene(other, rig)
 
 
-def test_models_in_a_world_are_told_from_those_that_are_not(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_in_a_rigidbody_world_are_distinguished_from_others(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By one body each, although a model's joints come before its bodies."""
     import bpy
 

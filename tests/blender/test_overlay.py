@@ -104,7 +104,7 @@ def misses(rig: Any) -> Iterator[float]:
             yield float(np.linalg.norm(hand / np.linalg.norm(hand) - flat / np.linalg.norm(flat)))
 
 
-def test_one_joint_alone_stands_as_among_all(blank: Any) -> None:
+def test_one_joint_alone_is_placed_as_among_all(blank: Any) -> None:
     rig = made("humanoid.skel")
     pose(rig)
     every = stand(rig).degrees()[0]

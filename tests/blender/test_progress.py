@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("bpy", reason="Blender is not here")
 
 
-def test_a_step_says_how_much_of_the_work_is_done() -> None:
+def test_a_step_reports_how_much_of_the_work_is_done() -> None:
     from addon.blender.progress import WorkStep
     from addon.blender.ui.base.modal_tasks import progress_text as words
 
@@ -46,7 +46,7 @@ def test_the_time_left_follows_work_that_slows_down() -> None:
     assert left == pytest.approx(41.0, rel=0.01)
 
 
-def test_durations_in_words() -> None:
+def test_durations_are_written_in_seconds_or_minutes() -> None:
     from addon.blender.progress import format_duration
 
     assert [format_duration(seconds) for seconds in (0.1, 45.4, 89.0, 100.0, 3600.0)] == [

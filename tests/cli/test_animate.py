@@ -104,7 +104,7 @@ def told_by_formula(times: np.ndarray, stick: float = -0.5) -> dict[str, np.ndar
 
 
 @pytest.mark.parametrize(("step", "seconds", "count"), [(None, 2.0, 63), (10, 1.0, 101), (0.5, 0.01, 21)])
-def test_a_gait_is_what_the_formula_says_on_any_grid(
+def test_a_gait_is_that_of_the_formula_on_any_grid(
     walker: Path, tmp_path: Path, capsys: Any, step: float | None, seconds: float, count: int
 ) -> None:
     out = tmp_path / "walk.xmdi"
@@ -176,7 +176,7 @@ def test_a_motion_in_a_blend_is_keyed_as_it_was_fitted(
         assert curve.evaluate(1 + frame * FRAME * rate) == pytest.approx(value, abs=1e-6), name
 
 
-def test_an_input_that_is_not_heard_is_told_and_a_model_without_a_gait_refused(
+def test_an_unused_input_is_reported_and_a_model_without_a_gait_rejected(
     walker: Path, sample_models: Path, tmp_path: Path, capsys: Any
 ) -> None:
     out = tmp_path / "a.xmdi"
@@ -239,7 +239,7 @@ def test_a_motion_that_already_fits_is_written_unchanged(walker: Path, wave: Pat
         assert [column.tolist() for column in after[name]] == [column.tolist() for column in before[old]]
 
 
-def test_what_is_told_of_several_motions_names_them(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+def test_reports_of_several_motions_name_them(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
     assert run(walker, "--motion", wave, "--map", "Tail=", "--out", tmp_path / "a.xmdi") == 0
     said = capsys.readouterr().out
     assert "wave: Servos matched by name: 2 of 3" in said
@@ -247,7 +247,7 @@ def test_what_is_told_of_several_motions_names_them(walker: Path, wave: Path, tm
     assert "is not in the file" not in said, "of a servo that one of them has"
 
 
-def test_stops_are_kept_held_or_refused(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+def test_stops_are_kept_held_or_rejected(walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
     place = XmlModel(WALKER).joints["23"]
     low, high = place.limits()
     out = tmp_path / "out.xmdi"
@@ -283,7 +283,7 @@ def test_a_motion_is_read_off_on_a_grid(walker: Path, wave: Path, tmp_path: Path
     assert values[-1] == 1
 
 
-def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_refused(
+def test_a_mapping_that_nothing_answers_to_and_a_foreign_model_are_rejected(
     walker: Path, wave: Path, sample_models: Path, tmp_path: Path, capsys: Any
 ) -> None:
     """In a script nobody would see a warning, and the wrong servo would move."""
@@ -366,7 +366,7 @@ def test_a_plot_shows_the_servos_and_their_stops_to_scale(walker: Path, tmp_path
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG\r\n\x1a\n"), (".pdf", b"%PDF-"), (".svg", b"<?xml")])
-def test_a_plot_is_what_its_ending_says_and_the_same_each_time(
+def test_a_plot_has_the_type_of_its_ending_and_is_the_same_each_time(
     walker: Path, wave: Path, tmp_path: Path, ending: str, start: bytes
 ) -> None:
     one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
@@ -447,7 +447,7 @@ def test_animate_as_a_program_of_its_own(walker: Path, tmp_path: Path) -> None:
     assert servos(out)["Lift"][1] == pytest.approx(told_by_formula(np.arange(32) * FRAME)["Lift"], abs=1e-9)
 
 
-def test_a_motion_without_end_is_refused(walker: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_motion_without_end_is_rejected(walker: Path, tmp_path: Path, capsys: Any) -> None:
     text = (
         '<x><y><motion name="m"><servo name="Lift"><position>0 1</position><frames>0 1e12</frames></servo></motion></y>'
         "</x>"

@@ -58,7 +58,7 @@ def test_folders_patterns_and_names_give_each_file_once(models: Path) -> None:
     assert [each.named for each in found] == [True, False, False, False, False]
 
 
-def test_what_holds_nothing_is_told(models: Path) -> None:
+def test_an_input_pattern_without_files_is_rejected(models: Path) -> None:
     for word in (models / "*.xmdi", models.parent / "empty"):
         (models.parent / "empty").mkdir(exist_ok=True)
         with pytest.raises(FormatError):
@@ -119,7 +119,7 @@ def test_convert_carries_on_past_a_bad_file(models: Path, tmp_path: Path, capsys
     assert "[5/5]" in told.err
 
 
-def test_convert_to_all_formats_tells_as_json_what_reports_say(models: Path, tmp_path: Path, capsys: Any) -> None:
+def test_convert_to_all_formats_prints_its_reports_as_json(models: Path, tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "out"
     assert run("convert", models / "a.skel", models / "wave.motion", "--to", "all", "--out-dir", out, "--json") == 0
     told = json.loads(capsys.readouterr().out)
@@ -224,7 +224,7 @@ def test_a_file_on_standard_output_is_the_file(tmp_path: Path, capfdbinary: Any)
     assert told.err == b""
 
 
-def test_quiet_says_nothing_but_errors(models: Path, tmp_path: Path, capsys: Any) -> None:
+def test_quiet_prints_nothing_but_errors(models: Path, tmp_path: Path, capsys: Any) -> None:
     assert run("convert", LAMP, tmp_path / "lamp.json", "--quiet") == 0
     assert tuple(capsys.readouterr()) == ("", "")
     assert run("convert", models, "--to", "shift", "--out-dir", tmp_path / "out", "--quiet") == 1
@@ -279,7 +279,7 @@ def test_check_finds_what_is_wrong(models: Path, capsys: Any) -> None:
     assert len(told.err.splitlines()) == 1
 
 
-def test_check_tells_numbers_that_cannot_be_in_few_words(tmp_path: Path, capsys: Any) -> None:
+def test_check_reports_impossible_numbers_in_few_words(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "odd.jm"
     for mass, words in (
         ("-3", "line 11: Body 'Chassis': the mass -3 kg is negative"),
@@ -292,7 +292,7 @@ def test_check_tells_numbers_that_cannot_be_in_few_words(tmp_path: Path, capsys:
         assert words in line
 
 
-def test_missing_meshes_and_an_open_loop_are_told_once_each(tmp_path: Path, capsys: Any) -> None:
+def test_missing_meshes_and_an_open_loop_are_reported_once_each(tmp_path: Path, capsys: Any) -> None:
     pumpjack = HEXAPOD.parent.parent / "pumpjack" / "pumpjack.json"
     alone = tmp_path / "pumpjack.json"
     alone.write_bytes(pumpjack.read_bytes())
@@ -309,7 +309,7 @@ def test_missing_meshes_and_an_open_loop_are_told_once_each(tmp_path: Path, caps
 
 
 @pytest.mark.parametrize("verb", ["info", "check"])
-def test_a_missing_mesh_that_a_moment_hangs_on_is_told_once(verb: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_missing_mesh_that_an_inertia_depends_on_is_reported_once(verb: str, tmp_path: Path, capsys: Any) -> None:
     mesh = "<geometry><mesh><file_name>gone.obj</file_name></mesh></geometry>"
     body = f'<body name="b"><inertia><mass>2</mass></inertia><visualization_shape>{mesh}</visualization_shape></body>'
     joint = '<joint type="free" name="j"><parent>world</parent><child>b</child></joint>'

@@ -132,13 +132,13 @@ def test_info_json_of_a_motion(wave: Path, capsys: Any) -> None:
     assert motion["servos"][0]["values"] == [0, 0.5, -0.25]
 
 
-def test_info_of_a_motion_for_people_says_nothing_of_a_model(wave: Path, capsys: Any) -> None:
+def test_info_of_a_motion_as_text_mentions_no_model(wave: Path, capsys: Any) -> None:
     assert run("info", wave) == 0
     told = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in told[1:]] == ["motion", "report"]
 
 
-def test_a_run_is_of_eight_seconds_unless_told_otherwise(capsys: Any) -> None:
+def test_a_simulation_lasts_eight_seconds_by_default(capsys: Any) -> None:
     for verb in ("simulate", "render", "demo", "job"):
         assert run(verb, "--help") == 0
         told = " ".join(capsys.readouterr().out.split())
@@ -146,7 +146,7 @@ def test_a_run_is_of_eight_seconds_unless_told_otherwise(capsys: Any) -> None:
     assert run("simulate", "nobody.jm", "--out", "out.xmdi") == 1, "usage is right; the file is not there"
 
 
-def test_convert_tells_how_meshes_come_along(tmp_path: Path, capsys: Any) -> None:
+def test_convert_reports_how_meshes_come_along(tmp_path: Path, capsys: Any) -> None:
     words = ["convert", "sample_models/pumpjack/pumpjack.json", tmp_path / "jack.skel"]
     assert run(*words) == 0
     assert "--copy-meshes" in capsys.readouterr().out
@@ -155,7 +155,7 @@ def test_convert_tells_how_meshes_come_along(tmp_path: Path, capsys: Any) -> Non
     assert (tmp_path / "beam.obj").is_file()
 
 
-def test_info_for_people_says_what_is_in_it(walker: Path, capsys: Any) -> None:
+def test_info_as_text_lists_what_is_in_a_model(walker: Path, capsys: Any) -> None:
     assert run("info", walker) == 0
     said = capsys.readouterr().out
     for words in ("walker", "bodies   4", "total mass 7", "joints   3 (2 revolute, 1 prismatic)", "joystick 1 y"):
@@ -274,7 +274,7 @@ def test_meshes_are_read_from_the_folders_that_are_named(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("verb", ["info", "convert", "import", "simulate", "render", "demo"])
-def test_help_tells_of_mesh_folders(verb: str, capsys: Any) -> None:
+def test_help_mentions_mesh_folders(verb: str, capsys: Any) -> None:
     assert run(verb, "--help") == 0
     assert "--meshes DIR" in capsys.readouterr().out
 
@@ -484,7 +484,9 @@ def test_render_makes_a_video(blank: Any, walker: Path, tmp_path: Path, capsys: 
 
 
 @pytest.mark.usefixtures("coarse")
-def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any) -> None:
+def test_render_makes_a_video_of_a_blend_and_a_motion(
+    blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any
+) -> None:
     blend, out = tmp_path / "walk.blend", tmp_path / "walk.mp4"
     assert run("import", walker, "--blend", blend) == 0
     before = blend.read_bytes()
@@ -494,7 +496,7 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
 
 
 @pytest.mark.usefixtures("coarse")
-def test_a_film_of_a_motion_is_as_long_as_was_asked_for(blank: Any) -> None:
+def test_a_video_of_a_motion_has_the_requested_duration(blank: Any) -> None:
     from addon.blender.tasks import RenderJob, count_video_frames
 
     model = Path("sample_models/humanoid/humanoid.skel")
@@ -519,7 +521,7 @@ def test_render_with_a_stage_words_and_pictures_beside_it(
     assert f"Frames: {len(frames)} of {len(frames)} were rendered before" in capsys.readouterr().out
 
 
-def test_the_words_of_render_are_those_of_the_films() -> None:
+def test_the_options_of_render_are_those_of_videos() -> None:
     from addon.blender.render import BURNS, CAMERAS, STAGES, VIDEO_FORMATS
     from addon.cli import render as words
 
@@ -598,7 +600,7 @@ def test_a_second_file_that_is_bad_stops_the_whole_import(
     assert not blend.exists()
 
 
-def test_a_motion_in_a_models_place_is_told_so_and_the_other_way_round(
+def test_a_motion_given_as_model_is_rejected_and_the_other_way_round(
     blank: Any, walker: Path, wave: Path, tmp_path: Path, capsys: Any
 ) -> None:
     out = tmp_path / "out.blend"
@@ -657,7 +659,7 @@ def test_an_output_that_cannot_be_is_exit_1(
         ("--step", "60001", "'60001' is above the maximum of 60000 milliseconds"),
     ],
 )
-def test_a_time_out_of_reach_is_told_with_its_unit(capsys: Any, option: str, number: str, words: str) -> None:
+def test_a_time_out_of_range_is_reported_with_its_unit(capsys: Any, option: str, number: str, words: str) -> None:
     assert run("animate", "a.jm", "--gait", option, number, "--out", "b.xmdi") == 2
     assert f"{option}: {words}" in capsys.readouterr().err
 
@@ -682,7 +684,7 @@ def test_a_time_out_of_reach_is_told_with_its_unit(capsys: Any, option: str, num
     ],
     ids=" ".join,
 )
-def test_wrong_usage_is_exit_2_and_says_how(capsys: Any, line: list[str]) -> None:
+def test_wrong_usage_is_exit_2_and_prints_the_usage(capsys: Any, line: list[str]) -> None:
     assert run(*line) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -743,7 +745,7 @@ def test_simulate_as_a_program_ends_well(blank: Any, walker: Path, tmp_path: Pat
     ],
     ids=lambda words: f"{words[0]} {words[-2]}",
 )
-def test_a_folder_that_is_not_there_is_told_before_the_work(
+def test_a_missing_folder_is_reported_before_the_work(
     walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
 ) -> None:
     monkeypatch.setattr(output, "import_module", lambda _name: pytest.fail("work was begun"))

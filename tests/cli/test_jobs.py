@@ -74,7 +74,7 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.usefixtures("coarse")
-def test_a_film_in_chunks_is_the_film_of_one_command(blank: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_video_in_chunks_is_the_video_of_one_command(blank: Any, tmp_path: Path, capsys: Any) -> None:
     job, whole = tmp_path / "job", tmp_path / "whole"
     assert run("job", LAMP, *TINY, "--chunk", 2, "--out", job, "--json") == 0
     frames = json.loads(capsys.readouterr().out)["frames"]
@@ -191,7 +191,7 @@ def test_a_job_takes_materials_and_pictures_of_meshes_along(tmp_path: Path) -> N
     assert {"m.skel", "a [1].obj", "paint.mtl", "red.png"} <= names
 
 
-def test_a_title_is_written_as_it_is_told(tmp_path: Path) -> None:
+def test_a_title_is_written_as_it_was_given(tmp_path: Path) -> None:
     title = '{{Param.Nothing}} "ü" $HOME -x'
     assert run("job", LAMP, "--title", title, "--frames", 4, "--out", tmp_path / "j b", "-q") == 0
     openjd("check", tmp_path / "j b/template.json")
@@ -250,7 +250,7 @@ def test_collect_sorts_by_settings_and_leaves_blank_what_is_not_known(tmp_path: 
     assert {row["energy"] for row in told} == {""}
 
 
-def test_collect_refuses_what_is_no_run(tmp_path: Path, capsys: Any) -> None:
+def test_collect_rejects_files_that_are_no_simulation(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "a.json").write_text('{"settings": {"gain": "much"}, "figures": {}}', encoding="utf-8")
     assert run("collect", tmp_path / "a.json", "--out", tmp_path / "t.csv") == 1
     assert "a.json: the file has no figures of a simulation" in capsys.readouterr().err
@@ -279,7 +279,7 @@ def test_a_plot_has_a_line_for_every_combination(others: int) -> None:
         ("joystick 1 y=0,inf", "not all are numbers"),
     ],
 )
-def test_a_sweep_of_what_there_is_not_is_refused(tmp_path: Path, capsys: Any, axis: str, says: str) -> None:
+def test_a_sweep_of_an_unknown_parameter_is_rejected(tmp_path: Path, capsys: Any, axis: str, says: str) -> None:
     assert run("job", HEXAPOD, "--sweep", axis, "--out", tmp_path / "sweep") == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "sweep").exists()

@@ -63,7 +63,7 @@ def test_a_simulated_table_has_the_path_and_its_units(walk: Path) -> None:
     assert np.linalg.norm(path[:, 25] - path[:, 0]) > 0.01
 
 
-def test_info_tells_servos_and_root_motion_apart(walk: Path) -> None:
+def test_info_distinguishes_servos_from_root_motion(walk: Path) -> None:
     found = columns(walk)
     roots = [name for name in found if name.startswith("root:")]
     lines = knuckle("info", walk).splitlines()
@@ -81,7 +81,7 @@ def test_info_tells_servos_and_root_motion_apart(walk: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["xmdi", "motion"])
-def test_a_format_without_a_place_for_the_path_is_told_of(walk: Path, tmp_path: Path, ending: str) -> None:
+def test_a_format_that_cannot_hold_the_path_is_reported(walk: Path, tmp_path: Path, ending: str) -> None:
     found = columns(walk)
     far = np.linalg.norm([found[f"root:Chassis/{axis} [m]"] for axis in "xyz"], axis=0)
     for words in (
@@ -149,7 +149,7 @@ def test_animate_takes_a_root_of_another_name_as_the_import_does(
     assert "Chassis" in {each.data_path.split('"')[1] for each in curves_of(rig)}
 
 
-def test_animate_tells_of_a_root_that_the_model_does_not_have(walk: Path, tmp_path: Path) -> None:
+def test_animate_reports_a_root_that_the_model_does_not_have(walk: Path, tmp_path: Path) -> None:
     """Two roots of one file, of which none is called as the model's."""
     head, *rows = walk.read_text(encoding="utf-8").splitlines()
     roots = [column for column in head.split(",") if column.startswith("root:")]
@@ -189,7 +189,7 @@ NO_FILES = [pytest.param(None, marks=pytest.mark.skip(reason="real Shift files a
 
 @pytest.mark.parametrize("gravity", [(0, 9.81, 0), (9.81, 0, 0), (-9.81, 0, 0), (0, -9.81, 0), (0, 0, 9.81)])
 @pytest.mark.parametrize("path", UPRIGHT or NO_FILES, ids=lambda path: path.name if path else "none")
-def test_upright_turns_gravity_down_whatever_its_axis(path: Path, tmp_path: Path, gravity: tuple[float, ...]) -> None:
+def test_upright_rotates_gravity_down_whatever_its_axis(path: Path, tmp_path: Path, gravity: tuple[float, ...]) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     for holder in [document, *(each for each in document.values() if isinstance(each, dict))]:
         if "gravity" in holder:

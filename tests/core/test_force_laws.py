@@ -36,7 +36,7 @@ def test_a_spring_swings_in_its_time_and_keeps_its_swing(turn: float) -> None:
     assert np.abs(values[:100] - 0.3 * np.cos(turn * at[:100])).max() < 0.02
 
 
-def test_a_weight_hangs_where_it_should() -> None:
+def test_a_weight_on_a_spring_rests_where_the_formula_has_it() -> None:
     held = SpringDamperIntegrator(lambda x: -900.0 * x, lambda v: -12.0 * v, 2.0, 10)
     values = stepped(held, 300, 0.0, pull=-2.0 * 9.81, mass=2.0)
     assert values[-1] == pytest.approx(-2.0 * 9.81 / 900.0, rel=1e-3)

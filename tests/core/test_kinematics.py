@@ -168,13 +168,13 @@ def test_coordinates_of_posed_bodies_are_those_they_were_posed_by(seed: int) -> 
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, -3.0, math.pi - 1e-9, -math.pi + 1e-9, math.pi])
-def test_hinge_angles_reach_half_a_turn_either_way(angle: float) -> None:
+def test_hinge_angles_reach_180_degrees_either_way(angle: float) -> None:
     joint = some_joint("j", np.random.default_rng(1), None, "b0", "revolute")
     found = joint_values_from_transform(joint, motion_of(joint, np.array([angle]))[None])[0, 0]
     assert found == pytest.approx(angle, abs=1e-8) or abs(angle) == math.pi == pytest.approx(abs(found))
 
 
-def test_a_pivot_gap_is_left_out_of_a_hinge_angle() -> None:
+def test_a_joint_separation_does_not_change_a_hinge_angle() -> None:
     joint = some_joint("j", np.random.default_rng(1), None, "b0", "revolute")
     across = np.cross(joint.dofs[0].axis, [0.3, 0.5, 0.1])
     apart = sliding(np.array([0.2, -0.1, 0.3])) @ motion_of(joint, np.array([0.7])) @ turning(0.01 * across)

@@ -79,7 +79,7 @@ def test_turned_shapes_share_the_mass_by_volume() -> None:
     np.testing.assert_allclose(inertia_of_shapes(shapes, 3.0), 3.0 * tensor, atol=1e-2 * tensor.max())
 
 
-def test_published_moments() -> None:
+def test_moments_of_inertia_of_solids_are_those_of_textbooks() -> None:
     """Textbook values for mass 12 and 20, where the sums above are only near."""
     np.testing.assert_allclose(inertia_of_shapes([Shape("box", {"x": 1, "y": 2, "z": 3})], 12.0), np.diag([13, 10, 5]))
     np.testing.assert_allclose(inertia_of_shapes([Shape("sphere", {"radius": 2})], 20.0), np.diag([32, 32, 32]))

@@ -18,11 +18,11 @@ def test_a_name_that_is_not_alone_gets_its_id() -> None:
     assert unique_names(pairs) == {"a": "Knee #a", "b": "Knee #b", "c": "Hip", "d": "#d"}
 
 
-def test_one_coordinate_has_the_name_of_its_joint() -> None:
+def test_a_single_dof_has_the_name_of_its_joint() -> None:
     assert servo_names([("a", "Knee", turns("bend"))]) == {"a": ("Knee",)}
 
 
-def test_several_are_told_apart_by_the_names_of_the_file_else_by_number() -> None:
+def test_several_dofs_are_distinguished_by_names_of_the_file_or_numbers() -> None:
     assert dof_value_names(turns("x", "z")) == ["x", "z"]
     assert dof_value_names(turns("", "")) == ["1", "2"]
     assert dof_value_names(turns("x", "x", "z")) == ["1", "2", "z"]

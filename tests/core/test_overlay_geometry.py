@@ -74,7 +74,7 @@ def test_a_dial_goes_from_stop_to_stop() -> None:
 
 
 @pytest.mark.parametrize(("value", "beyond"), [(1.4, 0.3), (-0.9, -0.4), (1.1, 0.0), (1.10001, 0.0)])
-def test_what_is_beyond_a_stop_is_red(value: float, beyond: float) -> None:
+def test_a_value_past_a_stop_is_red(value: float, beyond: float) -> None:
     degree = degrees(True, value, -0.5, 1.1)
     assert degree.outside == pytest.approx([beyond], abs=1e-9)
     red = angles(degree, in_colour(drawn(degree).faces, VIOLATION_COLOR))
@@ -93,7 +93,7 @@ def test_a_bar_goes_from_stop_to_stop() -> None:
     assert len(in_colour(drawn(degrees(False, 0.7, -0.2, 0.5)).solids, VIOLATION_COLOR))
 
 
-def test_one_stop_alone_is_drawn_and_none_is_not() -> None:
+def test_a_single_stop_is_drawn_and_none_is_not() -> None:
     for lower, upper in ((-0.5, NAN), (NAN, 1.1)):
         degree = degrees(True, 0.0, lower, upper)
         points, _ = drawn(degree).bold.arrays()
@@ -203,7 +203,7 @@ def test_a_dial_seen_from_its_edge_is_dragged_along_its_rim() -> None:
     assert value_at_ray(degree, eye, rim + 0.04 * tangent - eye, 0.6) == pytest.approx(0.7, abs=1e-6)
 
 
-def test_a_slide_seen_along_its_axis_stays() -> None:
+def test_a_translation_seen_along_its_axis_stays() -> None:
     degree = degrees(False, 0.0)
     assert value_at_ray(degree, degree.origin[0] - degree.axis[0], degree.axis[0], 0.25) == 0.25
 

@@ -88,7 +88,7 @@ lengths = st.floats(0.1, 10.0)
     st.tuples(lengths, lengths, lengths),
     st.integers(0, 10**6),
 )
-def test_primitives_are_told_wherever_they_lie(kind: str, numbers: tuple[float, float, float], seed: int) -> None:
+def test_primitives_are_recognized_at_any_pose(kind: str, numbers: tuple[float, float, float], seed: int) -> None:
     a, b, c = numbers
     if kind == "ellipsoid" and min(abs(a - b), abs(b - c), abs(a - c)) < 0.1 * max(numbers):
         return  # nearly round: its axes are anybody's guess

@@ -61,7 +61,7 @@ def _spoil(value: Any) -> int:
 
 
 @pytest.mark.parametrize("path", _SAMPLES, ids=lambda path: path.name)
-def test_a_copy_says_the_same_and_is_its_own(path: Path) -> None:
+def test_a_copied_record_is_equal_and_independent(path: Path) -> None:
     read = formats.load(path)
     before = pickle.dumps(read)
     copy = copy_mechanism(read)

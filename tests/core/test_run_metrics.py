@@ -57,7 +57,7 @@ def hinge(told: np.ndarray | None = None, **stops) -> MeasuredJoint:
     return MeasuredJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, None if told is None else told[:, None])
 
 
-def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
+def test_separations_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     angles = 0.5 * np.sin(TIMES * 3.0)
     poses = turned_about_z(angles)
     poses[:, 0, 3], poses[:, 2, 3] = 0.03 * (TIMES > 1.0), 0.04 * (TIMES > 1.0)
@@ -77,7 +77,7 @@ def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     assert str(joint_separation_row(found)) == "Knee: 1.2 % at worst, 0.62 % on average. Good"
 
 
-def test_along_its_slide_a_joint_does_not_come_apart() -> None:
+def test_a_translation_along_its_axis_is_no_joint_separation() -> None:
     poses = np.broadcast_to(np.eye(4), (121, 4, 4)).copy()
     poses[:, :3, 3] = np.stack([3 * TIMES, 0 * TIMES, 4 * TIMES], axis=1)
     axis = np.array([0.6, 0.0, 0.8])
@@ -150,7 +150,7 @@ def test_springs_count_as_stored_energy() -> None:
     assert energy_gained(run(poses, joints=(hinge(),))) == pytest.approx(1, abs=1e-3)
 
 
-def test_with_motors_and_at_rest_energy_is_not_told() -> None:
+def test_energy_with_motors_or_at_rest_is_not_reported() -> None:
     assert math.isnan(energy_gained(run(falling(1.1), free=False)))
     assert math.isnan(energy_gained(run(turned_about_z(np.zeros(50)))))
     assert math.isnan(energy_gained(run(falling(1.1)[:4])))
@@ -169,7 +169,7 @@ def test_the_deepest_is_named() -> None:
     assert (below.worst, below.remark) == ("0.3 m", "'Foot' in the ground")
 
 
-def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
+def test_touching_bodies_are_not_reported_in_powers_of_ten() -> None:
     still = turned_about_z(np.zeros(2))
     touch = accuracy_rows(
         measure_accuracy(run(still, overlaps=[BodyPenetration(0, GROUND_INDEX, np.array([0, 7e-6]))])), {0: "Foot"}
@@ -177,7 +177,7 @@ def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
     assert (touch.worst, touch.remark) == ("< 0.0001 m", "")
 
 
-def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:
+def test_invisible_shares_are_not_reported_in_powers_of_ten() -> None:
     assert [format_percent(share) for share in (0.0, 6e-7, 1e-5, 0.095, 1.2)] == [
         "0 %",
         "< 0.001 %",
@@ -187,7 +187,7 @@ def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:
     ]
 
 
-def test_the_worst_are_told_by_their_links() -> None:
+def test_the_worst_figures_are_reported_with_their_parts() -> None:
     """A gap of one size is worse in a short link."""
     held = []
     for number, length in enumerate((8.0, 2.0, 4.0, 1.0)):
@@ -203,7 +203,7 @@ def test_the_worst_are_told_by_their_links() -> None:
     )
 
 
-def test_nothing_is_told_of_what_there_is_not() -> None:
+def test_figures_that_do_not_apply_are_not_reported() -> None:
     assert [str(line) for line in accuracy_rows(SimulationAccuracy(()), {})] == [
         "Stop overrun: none. Good",
         "Penetration: none. Good",
@@ -268,5 +268,5 @@ def test_what_no_length_is_known_for_has_no_mark() -> None:
         ((False, None, False), "2 figures need attention"),
     ],
 )
-def test_the_verdict_counts_the_figures_beyond_their_thresholds(marks: tuple[bool | None, ...], said: str) -> None:
+def test_the_verdict_counts_the_figures_past_their_thresholds(marks: tuple[bool | None, ...], said: str) -> None:
     assert accuracy_verdict([AccuracyRow("Figure", "1", good=mark) for mark in marks]) == said

@@ -31,7 +31,7 @@ def test_bodies_stand_where_many_poses_have_them(seed: int) -> None:
     assert found == pytest.approx(tree.forward(values)[0], abs=1e-12)
 
 
-def test_a_screw_slides_as_it_turns() -> None:
+def test_a_screw_translates_as_it_rotates() -> None:
     joint = Joint("s", "s", "screw", None, "b", dofs=[Dof("screw", axis=np.array([0.6, 0.0, 0.8]), pitch=0.3)])
     assert joint_motion_single(joint, np.array([1.2])) == pytest.approx(
         joint_motion(joint, np.array([[1.2]]))[0], abs=1e-12
@@ -39,7 +39,7 @@ def test_a_screw_slides_as_it_turns() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_slope_is_that_of_the_residual(seed: int) -> None:
+def test_the_jacobian_of_loops_is_that_of_their_residual(seed: int) -> None:
     """By differences, at positions at which the loops are far open."""
     mechanism = random_mechanism(seed)
     system = LoopSystem(mechanism, spanning_tree(mechanism))
@@ -130,6 +130,6 @@ def test_a_joint_holds_what_its_coordinates_do_not_move(dofs: list[Dof], count: 
         assert np.abs(ways @ np.concatenate([turned, gone])).max(initial=0.0) < 1e-9
 
 
-def test_ways_turn_with_their_axes() -> None:
+def test_directions_rotate_with_their_axes() -> None:
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     assert rotate_directions(np.array([[1.0, 0, 0, 0, 1, 0]]), turn) == pytest.approx(np.array([[0.0, 1, 0, -1, 0, 0]]))

@@ -55,7 +55,7 @@ def test_of_joints_with_one_id_the_first_that_moves_counts() -> None:
         assert {name: servo.upper for name, servo in found.items()} == {"Hip/1": 1.0, "Hip/2": 2.0}
 
 
-def test_what_lies_on_a_stop_is_not_beyond_it() -> None:
+def test_a_value_at_a_stop_is_not_past_it() -> None:
     values = np.array([-1.2, -1.00005, -1.0, 0.0, 0.5, 0.50005, 0.6])
     assert stop_excess(values, (-1.0, 0.5)) == pytest.approx([-0.2, 0, 0, 0, 0, 0, 0.1])
     assert not stop_excess(values, (None, None)).any()

@@ -89,7 +89,7 @@ def test_the_object_has_the_keys_that_scripts_rely_on(square: Mechanism) -> None
     assert set(found["report"][0]) == {"severity", "code", "message", "line", "where"}
 
 
-def test_it_survives_json_to_the_last_digit(square: Mechanism) -> None:
+def test_a_description_survives_json_to_the_last_digit(square: Mechanism) -> None:
     found = describe_mechanism(square)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
@@ -193,7 +193,7 @@ def test_the_size_is_that_of_the_turned_shape(kind: str) -> None:
     np.testing.assert_allclose(corners[1], points.max(axis=0), atol=1e-4)
 
 
-def test_the_summary_says_what_one_wants_to_know(square: Mechanism) -> None:
+def test_the_summary_has_the_main_figures(square: Mechanism) -> None:
     text = summarize_mechanism(square)
     for part in (
         "Ring (juice jm)",

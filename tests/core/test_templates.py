@@ -52,7 +52,7 @@ def test_a_walkers_sides_are_mirror_images(legs: int) -> None:
     assert lowest == pytest.approx(0.0, abs=1e-12), "it stands on the ground"
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_templates_are_rejected() -> None:
     with pytest.raises(ValueError, match="longest bar is longer"):
         four_bar(0.2, 0.3, 0.3, 2.0)
     with pytest.raises(ValueError, match="not longer than the crank"):

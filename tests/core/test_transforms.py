@@ -24,7 +24,7 @@ def test_rotation_vectors_there_and_back(length: float) -> None:
 
 
 @pytest.mark.parametrize("short", [1.5, 0.1, 1e-3, 1e-5, 1e-7, 0.0])
-def test_rotations_of_32_bit_numbers_keep_their_axis_towards_half_a_turn(short: float) -> None:
+def test_rotations_of_32_bit_numbers_keep_their_axis_towards_180_degrees(short: float) -> None:
     rng = np.random.default_rng(5)
     for axis in rng.normal(size=(50, 3)):
         matrix = turning(axis / np.linalg.norm(axis) * (math.pi - short))[:3, :3]
@@ -59,7 +59,7 @@ def test_inverses_of_what_is_scaled_and_sheared() -> None:
     assert not np.isfinite(affine_inverse(np.zeros((1, 4, 4)))).all(), "scaled to nothing"
 
 
-def test_one_rotation_is_as_it_is_among_many() -> None:
+def test_a_single_rotation_is_computed_as_among_many() -> None:
     rng = np.random.default_rng(7)
     lengths = [0.0, 1e-12, 1e-7, 0.3, 2.0, 2.2, math.pi - 1e-10, math.pi, 7.0]
     vectors = np.array(

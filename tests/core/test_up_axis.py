@@ -14,7 +14,7 @@ UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0
 
 
 @pytest.mark.parametrize("up", UP)
-def test_gravity_points_down_after_the_turn(up: str) -> None:
+def test_gravity_points_down_after_the_up_axis_changed(up: str) -> None:
     mechanism = Mechanism()
     mechanism.world.gravity = -9.81 * np.array(UP[up])
     turn = upright_transform(mechanism)
@@ -34,7 +34,7 @@ def test_the_largest_component_of_gravity_counts(gravity: tuple[float, float, fl
     assert np.array_equal(upright_transform(mechanism), upright_transform(Mechanism(), up))
 
 
-def test_poses_turn_together_whatever_the_joints_do() -> None:
+def test_poses_rotate_together_at_any_joint_values() -> None:
     rng = np.random.default_rng(4)
 
     def pose() -> np.ndarray:

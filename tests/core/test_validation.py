@@ -83,12 +83,12 @@ DEFECTS: list[tuple[Callable[[Mechanism], None], str, str]] = [
 ]
 
 
-def test_a_sound_mechanism_has_nothing_told_of_it() -> None:
+def test_a_sound_mechanism_has_no_findings() -> None:
     assert validate(sound()) == []
 
 
 @pytest.mark.parametrize(("defect", "code", "part"), DEFECTS, ids=[each[1] for each in DEFECTS])
-def test_a_defect_is_told(defect: Callable[[Mechanism], None], code: str, part: str) -> None:
+def test_a_defect_is_reported(defect: Callable[[Mechanism], None], code: str, part: str) -> None:
     mechanism = sound()
     defect(mechanism)
     found = validate(mechanism)
@@ -103,7 +103,7 @@ def test_the_samples_have_no_errors(path: Path) -> None:
     assert [finding for finding in found if finding.severity == "error"] == []
 
 
-def test_two_joints_between_two_bodies_are_told() -> None:
+def test_two_joints_between_two_bodies_are_reported() -> None:
     mechanism = sound()
     first = mechanism.joints[0]
     again = Joint("again", "Again", "revolute", first.child, first.parent, first.frame_child, first.frame_parent)

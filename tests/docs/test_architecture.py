@@ -99,7 +99,7 @@ def test_the_handlers_and_their_order_are_those_of_a_running_blender(blank: Any)
     assert {name: each for name, each in found.items() if each} == told
 
 
-def test_every_stored_property_group_is_told(blank: Any) -> None:
+def test_every_stored_property_group_is_documented(blank: Any) -> None:
     import bpy
 
     told = {row[1].strip("`"): row[2].strip("`") for row in rows("## Properties in .blend files") if row[1]}
@@ -127,7 +127,7 @@ def test_the_stored_properties_exist(blank: Any) -> None:
             assert not group or kind.identifier == group.strip("`"), name
 
 
-def test_every_migration_step_is_told(blank: Any) -> None:
+def test_every_migration_step_is_documented(blank: Any) -> None:
     from addon.blender.data.properties.model import DATA_VERSION
     from addon.blender.editing.migration import _MIGRATIONS
 

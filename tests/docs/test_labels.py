@@ -31,7 +31,7 @@ def test_what_the_manual_names_is_on_the_screen(page: Path) -> None:
     assert not lost, f"{name_of(page)} names what the interface does not: {sorted(lost)}"
 
 
-def test_labels_are_found(tmp_path: Path) -> None:
+def test_emphasized_labels_of_a_page_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("* Press *Bake\n  Gait*, not **this**; *File > Import*\n* `*code*` and 2*3*4\n", encoding="utf-8")
     assert emphasised(page) == {"Bake Gait", "File", "Import"}

@@ -21,7 +21,7 @@ def labelled(idname: str) -> str:
 
 
 @pytest.mark.usefixtures("coarse")
-def test_from_import_to_film_as_the_pages_say(blank: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_steps_of_the_pages_lead_from_import_to_video(blank: Any, tmp_path: Path, monkeypatch: Any) -> None:
     import bpy
 
     here = folder_like_ours(tmp_path / "knuckle")

@@ -98,7 +98,7 @@ def test_the_first_picture_moves_and_is_small() -> None:
         assert loop.convert("RGB").tobytes() != first
 
 
-def test_it_leads_to_no_page_of_ours_that_is_not_there() -> None:
+def test_the_readme_links_to_known_addresses_only() -> None:
     addresses = [urlparse(found) for found in re.findall(r"https?://[^\s)>\"]+", text())]
     strange = [each.geturl() for each in addresses if not {each.netloc, each.netloc + each.path} & OTHERS]
     assert strange == []

@@ -50,12 +50,12 @@ def test_what_is_judged_by_itself_has_its_bar_in_its_unit(tables: ModuleType) ->
     assert "2 of 2 thresholds are met" in told
 
 
-def test_a_part_that_did_not_end_is_told_of(tables: ModuleType) -> None:
+def test_a_part_that_did_not_end_is_reported(tables: ModuleType) -> None:
     keep(tables, {"imports": []}, "it took too long")
     assert "Incomplete: imports." in tables.speed()
 
 
-def test_of_very_many_rows_the_nearest_to_their_bars_are_told(tables: ModuleType) -> None:
+def test_of_many_rows_those_nearest_to_their_thresholds_are_listed(tables: ModuleType) -> None:
     rows = [Row(f"shape {number}", 1000, "bytes", float(number), bar=5.0) for number in range(1, 5)]
     memory = [Row("shape 2, memory", 1000, "bytes", 9.0, 10.0, "most", 1.0, measure="MB")]
     keep(tables, {"hostile": [*rows, *memory]})

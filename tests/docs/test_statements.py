@@ -53,7 +53,7 @@ def test_the_documented_functions_are_those_that_stay() -> None:
     assert documented <= json.loads(text_of("tests/data/public_api.json"))["python"].keys()
 
 
-def test_every_role_is_told(blank: Any) -> None:
+def test_every_role_is_documented(blank: Any) -> None:
     import bpy
 
     roles = {
@@ -79,7 +79,7 @@ def test_the_memory_of_small_hostile_files_is_that_of_the_last_bench() -> None:
     assert int(largest) == max(told.values())
 
 
-def test_every_option_of_the_motion_import_that_is_blenders_is_told_as_that(blank: Any) -> None:
+def test_every_blender_option_of_the_motion_import_is_documented_as_such(blank: Any) -> None:
     """The BVH importer has options of these names, and the page names no others as Blender's."""
     import bpy
 

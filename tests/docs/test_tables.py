@@ -17,7 +17,7 @@ def tables() -> ModuleType:
     return load_script("docs/tables.py")
 
 
-def test_all_pages_are_as_the_code_says(tables: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_pages_are_as_the_code_generates_them(tables: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert tables.main(["--check"]) == 0, capsys.readouterr().out + "write them with: python3 build.py docs --tables"
 
 
@@ -26,7 +26,7 @@ def test_every_table_is_in_the_manual(tables: ModuleType) -> None:
     assert sorted(asked) == sorted(tables.TABLES)
 
 
-def test_a_field_without_a_meaning_is_refused_and_a_meaning_without_a_field(tables: ModuleType) -> None:
+def test_a_field_without_a_meaning_is_rejected_and_a_meaning_without_a_field(tables: ModuleType) -> None:
     known = {"Mass": ("kg", "1"), "Shape": ("", "")}
     with pytest.raises(ValueError, match="has no meaning for these fields of Body: Shape"):
         list(tables.format_tables.field_rows(known, {"Mass": "its mass"}, "Body"))

@@ -43,7 +43,7 @@ def test_real_files_survive_every_format(source: str, target: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("source", FORMATS)
-def test_each_real_file_has_its_turn(source: str, corpus: Path) -> None:
+def test_each_real_file_is_converted(source: str, corpus: Path) -> None:
     """Through its own format and one other."""
     shares = turns(corpus, source)
     own = shares.pop(source)
@@ -140,18 +140,18 @@ def test_a_body_that_a_shift_file_places_stays_placed() -> None:
     assert [body.pose.tolist() for body in once_more.bodies] == [body.pose.tolist() for body in again.bodies]
 
 
-def test_a_joint_that_is_written_the_other_way_round_is_told() -> None:
+def test_a_joint_that_is_written_the_other_way_round_is_reported() -> None:
     told = [entry.code for entry in formats.dumps(arm(), "skel")[1].entries]
     assert "reversed-joint" in told
 
 
 @pytest.mark.parametrize("target", ["skel", "shift"])
-def test_the_assembly_that_a_format_needs_is_told(target: str) -> None:
+def test_the_assembly_that_a_format_needs_is_reported(target: str) -> None:
     report = formats.dumps(arm(), target)[1]
     assert [entry.severity for entry in report.entries if entry.code == "invented-assembly"] == ["info"]
 
 
-def test_a_twin_of_another_skeleton_is_told() -> None:
+def test_a_twin_of_another_skeleton_is_reported() -> None:
     one = arm()
     del one.joints[1]
     one.bodies[2].assembly, one.bodies[2].twin = "elsewhere", "0"

@@ -42,7 +42,7 @@ def test_flags_of_juice_are_what_its_document_and_its_program_say(word: str) -> 
 
 
 @pytest.mark.parametrize("word", [*WRONG, "1.0", "0.0"])
-def test_what_is_no_flag_of_juice_is_told_and_kept(word: str) -> None:
+def test_an_invalid_flag_of_juice_is_reported_and_kept(word: str) -> None:
     text = JUICE.replace("@", word)
     mechanism = formats.loads(text.encode(), "a.jm")
     dof = mechanism.joints[0].dofs[0]
@@ -66,7 +66,7 @@ def test_flags_of_skel_are_what_dart_reads(letter: str, word: str) -> None:
 
 @pytest.mark.parametrize("letter", "mgc")
 @pytest.mark.parametrize("word", WRONG)
-def test_what_is_no_flag_of_skel_is_told_and_kept(letter: str, word: str) -> None:
+def test_an_invalid_flag_of_skel_is_reported_and_kept(letter: str, word: str) -> None:
     """DART makes false of it; where it reads a number, it is what it is without."""
     text = skel(**{letter: word})
     mechanism = formats.loads(text.encode(), "a.skel")

@@ -35,7 +35,7 @@ FOUND = sorted((Path(__file__).parent / "hostile").iterdir())
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
-def test_what_fuzzing_found_stays_mended(path: Path) -> None:
+def test_files_found_by_fuzzing_stay_readable(path: Path) -> None:
     """Written by hand, each as small as shows what was wrong. The part of the name before the first dot is the reader
     whose promises it broke."""
     reader = path.name.partition(".")[0]
@@ -111,7 +111,7 @@ def test_a_false_declaration_is_kept_with_the_bytes_by_save(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-def test_wide_text_without_a_mark_is_refused_in_words(codec: str) -> None:
+def test_wide_text_without_a_mark_is_rejected_in_words(codec: str) -> None:
     with pytest.raises(FormatError, match="binary file"):
         formats.loads(juice("<Body><ID>1</ID></Body>").encode(codec), "a.jm")
     marked = ("\ufeff" + juice("<Body><ID>1</ID></Body>")).encode(codec)
@@ -133,7 +133,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 @pytest.mark.parametrize("root", ["Model", "skel", "x_xy", "Motions"])
-def test_definitions_are_refused_by_every_reader_of_xml(bomb: str, root: str, tmp_path: Path) -> None:
+def test_definitions_are_rejected_by_every_reader_of_xml(bomb: str, root: str, tmp_path: Path) -> None:
     data = f"{bomb.replace('Model', root)}<{root}>{'&a9;' * 100}</{root}>".encode()
     for read in (formats.loads, formats.loads_motions):
         with pytest.raises(FormatError, match="entities, which are not supported"):
@@ -143,7 +143,7 @@ def test_definitions_are_refused_by_every_reader_of_xml(bomb: str, root: str, tm
         mesh_box(tmp_path / "a.dae")
 
 
-def test_nothing_is_included(tmp_path: Path) -> None:
+def test_xinclude_elements_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.xml").write_text("<Body><ID>7</ID></Body>")
     link = f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{(tmp_path / "secret.xml").as_uri()}"/>'
     mechanism = formats.loads(juice("<Body><ID>1</ID></Body>" + link).encode())
@@ -176,7 +176,7 @@ def test_each_number_may_be_any(reader: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["9223372036854775808", "1" + "0" * 60, "-1", "-9223372036854775809", "1.5", "٣"])
-def test_ids_beyond_all_bounds(number: str) -> None:
+def test_ids_of_any_size_are_read(number: str) -> None:
     joint = f"<RevoluteJoint><ID>{number}</ID><Body1>{number}</Body1><Body2>2</Body2></RevoluteJoint>"
     properties.model(juice(f"<Body><ID>{number}</ID></Body><Body><ID>2</ID></Body>", joint).encode())
 
@@ -226,7 +226,7 @@ def test_what_a_note_has_besides_may_be_of_any_kind(other: str) -> None:
     assert properties.model(data) is not None
 
 
-def test_letters_that_only_escapes_can_write_are_told_and_kept() -> None:
+def test_letters_that_only_escapes_can_write_are_reported_and_kept() -> None:
     """Nuls and halves of letters, of which Blender would make other names, or none."""
     name = r"a\u0000b\ud800\ud83e\udd80"
     bodies = f'[{{"name":"{name}"}}]'
@@ -266,7 +266,7 @@ CIRCLES = {
 
 
 @pytest.mark.parametrize("data", CIRCLES.values(), ids=CIRCLES)
-def test_circles_are_read_and_told(data: bytes) -> None:
+def test_cyclic_references_are_read_and_reported(data: bytes) -> None:
     mechanism = properties.model(data)
     assert mechanism is not None
     assert mechanism.report.count("warning") or validate(mechanism)
@@ -301,7 +301,7 @@ def test_joints_on_one_body_do_not_look_at_each_other() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+def test_pipes_and_devices_are_rejected_at_once(tmp_path: Path) -> None:
     """In a process of its own: reading from a pipe nobody writes to waits for ever."""
     os.mkfifo(tmp_path / "pipe.obj")
     paths = [str(tmp_path / "pipe.obj"), "/dev/zero"]
@@ -323,7 +323,7 @@ ENDINGS = [".jm", ".skel", ".json", ".xmdi", ".motion", ".csv", ".obj", ".ply", 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str) -> None:
+def test_a_file_above_the_size_limit_is_rejected_at_once(tmp_path: Path, ending: str) -> None:
     """It has no more than a length on the disk, and nothing of it is read."""
     path = tmp_path / f"large{ending}"
     with path.open("wb") as file:
@@ -392,7 +392,7 @@ def test_meshes_that_promise_more_than_they_hold(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("number", ["1e39", "-1e308"])
-def test_a_mesh_beyond_single_precision_has_no_box(number: str, tmp_path: Path) -> None:
+def test_a_mesh_outside_single_precision_has_no_box(number: str, tmp_path: Path) -> None:
     """Its edges were infinity minus infinity."""
     (tmp_path / "far.obj").write_text(f"v {number} 0 0\nv {number} 1 0\nv {number} 0 1\nf 1 2 3\n")
     with pytest.raises(MeshError, match="single precision|no mesh"):
@@ -410,7 +410,7 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", ["juice", "skel", "x_xy", "shift"])
-def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_elements_than_any_model_has_are_rejected(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may take a hundred times the room that it takes in the file."""
     monkeypatch.setattr("addon.formats.text.file_io.MAX_ELEMENTS", 30)
     monkeypatch.setattr("addon.formats.text.file_io.MAX_VALUES", 30)
@@ -421,7 +421,7 @@ def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: 
 
 
 @pytest.mark.parametrize(("reader", "shape"), [("skel", "bodies"), ("x_xy", "bodies"), ("x_xy", "shapes")])
-def test_more_bodies_and_shapes_than_any_model_has_are_refused(
+def test_more_bodies_and_shapes_than_any_model_has_are_rejected(
     reader: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that say nothing else are elements of the most room."""
@@ -523,7 +523,7 @@ def read_either(reader: str, data: bytes) -> None:
         (formats.loads_motions if reader in formats.MOTION_FORMATS else formats.loads)(data, "a")
 
 
-def test_a_table_of_too_many_columns_is_refused_in_words() -> None:
+def test_a_table_of_too_many_columns_is_rejected_in_words() -> None:
     width = MAX_COLUMNS + 1
     data = f"time{',a' * (width - 1)}\n0{',0' * (width - 1)}\n".encode()
     with pytest.raises(FormatError, match=f"{width} columns; at most {MAX_COLUMNS} are supported"):

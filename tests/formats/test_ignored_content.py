@@ -67,7 +67,7 @@ CODES = {"ignored-element", "ignored-attribute", "unknown-element", "unknown-att
 
 
 @pytest.mark.parametrize("format", TOLD)
-def test_each_kind_is_told_once_with_its_count_and_first_line(format: str) -> None:
+def test_each_kind_of_ignored_content_is_reported_once_with_count_and_line(format: str) -> None:
     text, told = TOLD[format]
     if format == "xmdi":
         motions, report = formats.loads_motions(text.encode(), "a")
@@ -88,7 +88,7 @@ def test_each_kind_is_told_once_with_its_count_and_first_line(format: str) -> No
 
 
 @pytest.mark.parametrize("format", TOLD)
-def test_of_many_only_one_line_is_told(format: str) -> None:
+def test_of_many_ignored_elements_only_one_line_is_reported(format: str) -> None:
     text, told = TOLD[format]
     what = {"juice": "<Ghost><ID>9</ID></Ghost>", "skel": '<body name="b"><smell>2</smell></body>', "x_xy": "<cloud/>"}
     what |= {"shift": '{"name": "a", "smell": 1},', "xmdi": "<cloud/>"}

@@ -27,6 +27,6 @@ def test_four_times_the_file_takes_about_four_times_as_long(reader: str, tmp_pat
     assert {shape: round(ratio, 1) for shape, ratio in ratios.items() if ratio > MOST} == {}
 
 
-def test_there_are_shapes_for_every_reader() -> None:
+def test_every_reader_has_shapes_of_growing_files() -> None:
     assert {*formats.FORMATS, *formats.MOTION_FORMATS, *MESHES} <= {*shapes()}
     assert sum(map(len, shapes().values())) > 350

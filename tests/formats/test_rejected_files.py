@@ -30,7 +30,7 @@ def model(bodies: str, joints: str = "") -> str:
     return f"<Model>\n<Bodies>\n{bodies}\n</Bodies>\n<RevoluteJoints>\n{joints}\n</RevoluteJoints></Model>"
 
 
-def test_there_is_no_file(tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected_by_name(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="nothing.jm: the file cannot be read: No such file.*Check the spelling"):
         formats.load(tmp_path / "nothing.jm")
 
@@ -52,7 +52,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b" \r\n\t "])
-def test_an_empty_file(data: bytes, tmp_path: Path) -> None:
+def test_an_empty_file_is_rejected_by_name(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "empty.jm"
     path.write_bytes(data)
     with pytest.raises(FormatError, match="empty.jm: the file is empty"):
@@ -75,14 +75,14 @@ def test_what_is_not_xml(data: str) -> None:
         (b'{"a": 1}', 'an unknown kind of JSON with "a" at its top'),
     ],
 )
-def test_what_is_something_else_says_what_to_do(data: bytes, what: str) -> None:
+def test_a_file_of_another_kind_is_rejected_with_the_remedy(data: bytes, what: str) -> None:
     error = refusal(data)
     assert error.message == f"this is {what}, which is not supported"
     assert "model" in error.remedy
 
 
 @pytest.mark.parametrize("ending", [".jm", ".json", ".skel", ".xml"])
-def test_a_negative_mass_is_told_with_its_value_and_line(ending: str, tmp_path: Path) -> None:
+def test_a_negative_mass_is_reported_with_its_value_and_line(ending: str, tmp_path: Path) -> None:
     sound = formats.loads(model("<Body><ID>1</ID><Name>A</Name><Mass>3</Mass><Shape>1</Shape></Body>").encode())
     path = tmp_path / f"model{ending}"
     formats.save(sound, path, "x_xy" if ending == ".xml" else None)
@@ -95,7 +95,7 @@ def test_a_negative_mass_is_told_with_its_value_and_line(ending: str, tmp_path: 
     assert entry.line
 
 
-def test_a_truncated_file_says_where_it_ends() -> None:
+def test_a_truncated_file_is_rejected_with_its_last_line() -> None:
     error = refusal("<Model>\n<Bodies>\n<Body>\n<ID>1</ID>\n<Na")
     assert (error.line, error.where) == (5, "Model/Bodies/Body")
     error = refusal("<Model>\n<Bodies>\n<Body>\n<ID>1</ID>\n")
@@ -173,7 +173,7 @@ def test_two_with_one_id_are_both_named(other: str) -> None:
     assert "lines 6 and 7" in error.remedy
 
 
-def test_nesting_without_end() -> None:
+def test_xml_nested_too_deep_is_rejected_in_time() -> None:
     for depth in (256, 300, 200_000):
         start = time.process_time()
         error = refusal("<Model>" + "<Bodies>" * depth + "</Bodies>" * depth + "</Model>")
@@ -247,7 +247,7 @@ def test_other_programs_files_are_called_by_their_name(text: str, what: str) -> 
         formats.loads(b"\xef\xbb\xbf" + text.encode())
 
 
-def test_xml_that_nobody_knows_is_refused_with_what_can_be_read() -> None:
+def test_xml_that_nobody_knows_is_rejected_with_what_can_be_read() -> None:
     error = refusal("<?xml version='1.0'?>\n<recipe/>")
     assert "<recipe>" in error.message
     assert (error.line, error.where) == (2, "recipe")
@@ -255,13 +255,13 @@ def test_xml_that_nobody_knows_is_refused_with_what_can_be_read() -> None:
     assert "<Model>" in refusal("<Model><Chapter/></Model>").message
 
 
-def test_binary_files_are_refused() -> None:
+def test_binary_files_are_rejected() -> None:
     assert "binary" in refusal(b"\x7fELF\x00\x01\x02").message
     assert "zip" in refusal(b"PK\x03\x04rest").message
 
 
 @pytest.mark.parametrize("folder", ["skel", "x_xy", "shift", "motion"])
-def test_real_files_of_other_formats_are_refused_or_read_as_what_they_are(folder: str) -> None:
+def test_real_files_of_other_formats_are_rejected_or_read_as_what_they_are(folder: str) -> None:
     paths = [path for path in sorted((CORPUS / folder).rglob("*")) if path.is_file()]
     if not paths:
         pytest.skip(f"real files are not here: {CORPUS / folder}")
@@ -274,7 +274,7 @@ def test_real_files_of_other_formats_are_refused_or_read_as_what_they_are(folder
             assert mechanism.source.format != "juice"
 
 
-def test_any_cut_of_a_file_is_read_or_refused() -> None:
+def test_any_cut_of_a_file_is_read_or_rejected() -> None:
     path = CORPUS / "juice" / "models" / "SimpleHex.jm"
     if not path.exists():
         pytest.skip(f"real files are not here: {path}")

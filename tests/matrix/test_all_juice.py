@@ -11,5 +11,5 @@ from .rows import check_cell, chosen_cells
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", chosen_cells("juice"))
-def test_cell(name: str, folder: Path) -> None:
+def test_a_cell_of_the_edit_matrix_holds(name: str, folder: Path) -> None:
     check_cell(name, folder)

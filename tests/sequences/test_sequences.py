@@ -39,13 +39,13 @@ def run(seed: int, steps: int, folder: Path) -> None:
     pytest.fail(f"{done.stdout[-3000:]}{done.stderr[-2000:]}\nreplay {path}:\n{lines}")
 
 
-def test_a_short_sequence(tmp_path: Path) -> None:
+def test_a_short_random_sequence_keeps_mechanisms_valid(tmp_path: Path) -> None:
     run(7, 60, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", _SEEDS)
-def test_a_long_sequence(tmp_path: Path, seed: int) -> None:
+def test_a_long_random_sequence_keeps_mechanisms_valid(tmp_path: Path, seed: int) -> None:
     run(seed, _STEPS, tmp_path)
 
 

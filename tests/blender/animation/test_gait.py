@@ -111,7 +111,7 @@ def test_baked_keys_stay_within_the_stops(blank: Any) -> None:
     assert {round(float(end), 5) for end in (values.min(), values.max())} == {round(low, 5), round(high, 5)}
 
 
-def test_what_is_told_a_speed_turns_on_and_on(blank: Any) -> None:
+def test_a_joint_with_a_commanded_velocity_rotates_on_and_on(blank: Any) -> None:
     text = machine(spinner(21, 2.5))
     rig, document = put(text), XmlModel(text)
     frames, values = baked(rig, 21)
@@ -143,7 +143,7 @@ def test_a_model_without_a_gait_has_nothing_to_bake(blank: Any) -> None:
     assert not plays_baked_gait(rig)
 
 
-def test_baking_anew_leaves_the_old_action(blank: Any) -> None:
+def test_baking_again_leaves_the_old_action(blank: Any) -> None:
     import bpy
 
     from addon.blender.animation.gait import bake_gait

@@ -83,7 +83,7 @@ def test_keys_stand_at_the_frames_of_their_times(
     assert found[:, 1] == pytest.approx(values, abs=1e-6)
 
 
-def test_bodies_move_as_the_motion_says(blank: Any) -> None:
+def test_bodies_move_as_in_the_motion(blank: Any) -> None:
     """At 62.5 frames per second every second frame is a key: measured on the bodies, between keys too."""
     from addon.blender.animation import apply
 
@@ -98,7 +98,7 @@ def test_bodies_move_as_the_motion_says(blank: Any) -> None:
         assert coordinate(rig, 23, document) == pytest.approx(np.interp(time, range(3), slide), abs=1e-5)
 
 
-def test_steps_stay_steps(blank: Any) -> None:
+def test_constant_interpolation_is_keyed_as_steps(blank: Any) -> None:
     from addon.blender.animation import apply
 
     rig = built()
@@ -130,7 +130,7 @@ def test_servos_are_found_by_name_and_the_others_are_reported(blank: Any) -> Non
     assert "Servos keyframed: 2 of 5" in report.entries[-1].message
 
 
-def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:
+def test_servos_have_the_same_names_in_blender_and_outside(blank: Any) -> None:
     """Of several models of one file Blender numbers the objects; joints without a name go by their id."""
     from addon import formats
     from addon.blender.animation import sample
@@ -177,7 +177,7 @@ def test_the_scene_is_lengthened_and_never_shortened(blank: Any, end: int, exten
     assert blank.scene.frame_end == expected
 
 
-def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
+def test_a_collection_without_a_mechanism_is_rejected(blank: Any) -> None:
     import bpy
 
     from addon.blender.animation import apply, sample
@@ -313,7 +313,7 @@ def test_drivers_and_what_carries_the_model_are_no_trouble(blank: Any) -> None:
     assert found == pytest.approx([0.125, 0.25, 0.5], abs=1e-5)
 
 
-def test_angles_go_on_beyond_half_a_turn(blank: Any) -> None:
+def test_angles_go_on_past_180_degrees(blank: Any) -> None:
     from addon.blender.animation import sample
 
     rig = built()

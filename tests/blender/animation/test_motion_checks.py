@@ -57,7 +57,7 @@ def knee(rig: Any, keys: Any, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER", "SINE", "BOUNCE"])
-def test_the_stops_are_left_where_blender_says(rig: Any, scene: Any, kind: str) -> None:
+def test_the_stops_are_passed_at_the_frames_of_blenders_evaluation(rig: Any, scene: Any, kind: str) -> None:
     curve = knee(rig, [(3, 0.0), (13, 1.1), (28, -0.9), (40, 0.1), (53, 0.0)], kind)
     found = rows(rig, scene)["Knee"].found
     frames = np.linspace(3, 53, 5001)
@@ -206,7 +206,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-def test_nothing_is_worked_out_twice(rig: Any, scene: Any, counting: list[str]) -> None:
+def test_motion_checks_are_computed_once_until_a_change(rig: Any, scene: Any, counting: list[str]) -> None:
     import bpy
 
     from addon.blender.animation.motion_checks import cached_rows

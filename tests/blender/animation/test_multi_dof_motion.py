@@ -119,7 +119,7 @@ def test_a_ball_goes_straight_from_key_to_key(blank: Any, dofs: list[Dof], is_re
     assert np.abs(np.array([track.values for track in found.trajectories]).T - line).max() < close
 
 
-def test_a_ball_turns_on_and_on(blank: Any) -> None:
+def test_a_ball_joint_rotates_past_full_revolutions(blank: Any) -> None:
     """Two and a half turns about one axis are read as such, from the first key on."""
     from addon.blender.animation import apply, sample
 
@@ -135,7 +135,7 @@ def test_a_ball_turns_on_and_on(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("axes", [(Z, X, Y), (Z, Y, X), (X, -Y, Z)], ids=["right-handed", "left-handed", "turned"])
-def test_three_turns_are_read_as_they_were_keyed(blank: Any, axes: tuple) -> None:
+def test_three_rotations_are_read_as_they_were_keyed(blank: Any, axes: tuple) -> None:
     """Also with the middle one beyond a quarter turn, where the same pose has other angles, and at it, where only the
     sum of the outer two shows."""
     from addon.blender.animation import apply, sample
@@ -150,7 +150,7 @@ def test_three_turns_are_read_as_they_were_keyed(blank: Any, axes: tuple) -> Non
     assert np.abs(found - values).max() < NEAR
 
 
-def test_three_turns_that_something_else_poses_are_read_without_jumps(blank: Any) -> None:
+def test_three_rotations_that_something_else_poses_are_read_without_jumps(blank: Any) -> None:
     """A constraint turns the bone through a pose where the nearest angles would change over."""
     from addon.blender.animation import sample
 
@@ -180,7 +180,7 @@ def test_three_turns_that_something_else_poses_are_read_without_jumps(blank: Any
     assert np.abs(np.diff(values, axis=0)).max() < 0.4
 
 
-def test_two_turns_are_read_all_the_way_round(blank: Any) -> None:
+def test_two_rotations_are_read_through_a_full_revolution(blank: Any) -> None:
     from addon.blender.animation import apply, sample
 
     dofs = rotations(Y, X)
@@ -257,7 +257,7 @@ def test_constant_keys_of_a_ball_hold(blank: Any) -> None:
         assert worst(rig, mechanism, rest, {"j": np.full((1, 3), value)}) < 1e-5
 
 
-def test_a_servo_of_a_joint_without_bone_or_of_none_is_told(blank: Any) -> None:
+def test_a_servo_of_a_joint_without_bone_or_of_none_is_reported(blank: Any) -> None:
     from addon.blender.animation import apply
 
     mechanism = linked(*rotations(Z, X))

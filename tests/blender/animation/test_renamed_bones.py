@@ -94,7 +94,7 @@ def in_edit_mode(rig: Any, name: str) -> None:
 
 @pytest.mark.parametrize("way", [by_bone, by_pose, in_edit_mode])
 @pytest.mark.parametrize("name", ["Knee of mine", 'a "quoted" \\ one'])
-def test_nothing_is_lost_when_a_bone_is_renamed(rig: Any, way: Any, name: str) -> None:
+def test_a_renamed_bone_keeps_all_that_names_it(rig: Any, way: Any, name: str) -> None:
     way(rig, name)
     settle()
     assert all_is_named(name, BONE)

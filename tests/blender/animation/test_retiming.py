@@ -52,7 +52,7 @@ def test_kinds_and_types_of_keys_come_along(rig: Any) -> None:
     assert after[:3] == before[:3] and after[4:6] == before[1:3]
 
 
-def test_an_open_motion_goes_back_in_the_gap_and_climbs(rig: Any) -> None:
+def test_repeated_keys_of_an_open_motion_return_in_the_pause_and_climb(rig: Any) -> None:
     from addon.blender.animation.retiming import repeat_keys
 
     curve = keyed(rig, 11, OPEN)
@@ -125,7 +125,7 @@ def test_endless_climbing_is_with_offset(rig: Any) -> None:
     assert curve.evaluate(1 + 8 + 5 * 30) == pytest.approx(0.5 + 5 * 0.2, abs=1e-4)
 
 
-def test_a_curve_with_modifiers_is_refused_before_any_is_changed(rig: Any) -> None:
+def test_a_curve_with_modifiers_is_rejected_before_any_is_changed(rig: Any) -> None:
     from addon.blender.animation.retiming import repeat_endlessly
 
     first, second = keyed(rig, 11, OPEN), keyed(rig, 12, OPEN)
@@ -161,7 +161,7 @@ def test_offset_and_speed_take_all_of_the_curve_along(rig: Any, kind: str) -> No
 
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 @pytest.mark.parametrize("frames", [5.0, -17.0, 30.0, 37.25])
-def test_wrapping_turns_the_round(rig: Any, kind: str, frames: float) -> None:
+def test_wrapped_offset_rotates_the_keys_within_the_range(rig: Any, kind: str, frames: float) -> None:
     from addon.blender.animation.retiming import motion_range, offset_keys
 
     curve = keyed(rig, 11, KEYS, kind, "FREE")
@@ -258,7 +258,7 @@ def test_the_mirrored_motion_is_the_mirror_image(rig: Any, kind: str) -> None:
             assert now[3:] == then[3:]
 
 
-def test_one_side_makes_the_other_half_a_round_later(rig: Any) -> None:
+def test_one_side_gives_the_keys_of_the_other_half_a_period_later(rig: Any) -> None:
     from addon.blender.animation.mirror import mirror_keys
 
     left = keyed(rig, 11, KEYS, "LINEAR")
@@ -443,7 +443,7 @@ def wrapped(rig: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SQUEEZED)
-def test_keys_that_blender_would_merge_are_refused(rig: Any, name: str) -> None:
+def test_keys_that_blender_would_merge_are_rejected(rig: Any, name: str) -> None:
     act, words = SQUEEZED[name]
     keyed(rig, 13, [(1, 0.0), (400, 0.5), (800, 0.2)])  # which alone could be done
     keyed(rig, 11, OPEN)
@@ -454,7 +454,7 @@ def test_keys_that_blender_would_merge_are_refused(rig: Any, name: str) -> None:
     assert state(rig) == before
 
 
-def test_as_fast_as_blender_can_hold_apart(rig: Any) -> None:
+def test_scaled_keys_stay_at_the_least_distance_that_blender_keeps(rig: Any) -> None:
     from addon.blender.animation.retiming import scale_action_speed
 
     curve = keyed(rig, 11, [(k, 0.1 * k) for k in range(1, 51)])

@@ -68,7 +68,7 @@ def test_a_path_waits_while_servos_go_back(rig: Any) -> None:
     assert places(rig, root, [31, 32, 62]) == pytest.approx([2.0, 2.0, 4.0], abs=1e-4)
 
 
-def test_a_path_that_turns_stays_and_is_told(rig: Any, capsys: Any) -> None:
+def test_a_path_that_rotates_stays_and_is_reported(rig: Any, capsys: Any) -> None:
     import bpy
 
     root = walked(rig, turn=math.radians(40))
@@ -136,7 +136,7 @@ def test_the_mirrored_path_is_the_mirror_image(rig: Any, only: str | None) -> No
                 assert np.concatenate(now[:3]) == pytest.approx(np.concatenate(then[:3]), abs=1e-6)
 
 
-def test_one_side_alone_leaves_the_path(rig: Any) -> None:
+def test_mirroring_one_side_alone_leaves_the_root_path(rig: Any) -> None:
     import bpy
 
     root = walked(rig)
@@ -212,7 +212,7 @@ def curves_by_place(rig: Any) -> dict[tuple[str, int], Any]:
 
 
 @pytest.mark.parametrize("way", ["KEYS", "CYCLES"])
-def test_a_path_that_turns_all_the_way_round_stays(rig: Any, capsys: Any, way: str) -> None:
+def test_a_path_that_rotates_through_a_full_revolution_stays(rig: Any, capsys: Any, way: str) -> None:
     """A whole turn ends with the quaternion's other sign: led to the first numbers it would spin within the seam."""
     import bpy
 
@@ -313,7 +313,7 @@ def test_twin_roots_of_which_one_stays_both_stay(carts: Any, capsys: Any) -> Non
     assert {p: looks(c) for p, c in curves_by_place(carts).items() if "Cart" in p[0]} == before
 
 
-def test_a_root_aside_keeps_its_path_and_is_told(blank: Any, capsys: Any) -> None:
+def test_a_root_beside_the_mechanism_keeps_its_path_and_is_reported(blank: Any, capsys: Any) -> None:
     """A body of its own beside the model mirrors nothing; one that stands where it was built is not spoken of."""
     import bpy
 

@@ -192,7 +192,7 @@ def by_strips(rig: Any) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("pose", [by_hand, by_keys, by_handles, by_drivers, by_strips])
-def test_a_bone_beyond_a_stop_stands_at_it(hinges: Any, pose: Callable[[Any], Iterator[object]]) -> None:
+def test_a_bone_past_a_stop_stands_at_it(hinges: Any, pose: Callable[[Any], Iterator[object]]) -> None:
     wrong, seen = [], 0
     for where in pose(hinges):
         wrong += strays(hinges, where)
@@ -218,7 +218,7 @@ SEVERAL = [
 ]
 
 
-def test_joints_of_several_degrees_and_slides_stand_at_theirs(blank: Any) -> None:
+def test_multi_dof_and_prismatic_joints_stand_at_their_stops(blank: Any) -> None:
     from mathutils import Euler
 
     from addon.blender.animation.pose_reader import PoseReader
@@ -253,7 +253,7 @@ def test_joints_of_several_degrees_and_slides_stand_at_theirs(blank: Any) -> Non
                 assert value == pytest.approx(own, abs=2e-3), channel
 
 
-def test_a_joint_that_begins_beyond_a_stop_stands_where_its_file_begins(blank: Any) -> None:
+def test_a_joint_that_begins_past_a_stop_stands_where_its_file_begins(blank: Any) -> None:
     """And at its stop anywhere else beyond it; a slide too."""
     rig = made([[Dof("rotation", Z, lower=1.0, upper=2.5)], [Dof("translation", Z, upper=2.0, position=5.0)]])
     turn, slide = (rig.pose.bones[name] for name in ("J0", "J1"))
@@ -386,7 +386,9 @@ def test_inverse_kinematics_keeps_to_its_limits_and_is_exported_as_it_is_seen(hi
 
 
 @pytest.mark.parametrize(("lower", "upper", "told"), [(-2.6, 0.2, 4.0), (-2.09, 2.09, 3.2), (-0.5, None, -2.0)])
-def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float | None, told: float) -> None:
+def test_servo_targets_past_a_stop_are_the_stop(
+    blank: Any, lower: float | None, upper: float | None, told: float
+) -> None:
     """A target beyond a stop is that stop: a servo that was told to go on pushed the other way around."""
     from addon.blender.physics.simulation import session
     from tests.support.degrees_helpers import put, rotations

@@ -42,7 +42,7 @@ def _count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-def test_a_document_is_read_once_until_it_is_forgotten(
+def test_a_document_is_read_once_until_it_is_invalidated(
     rig: bpy.types.Object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, read = tmp_path / "arm.csv", _count(monkeypatch)
@@ -88,7 +88,7 @@ def test_another_file_forgets_the_documents_of_models(rig: bpy.types.Object) -> 
     assert not _kept_documents() and all(each() is None for each in kept)
 
 
-def test_a_document_that_the_user_edits_is_read_anew(rig: bpy.types.Object) -> None:
+def test_a_document_that_the_user_edits_is_read_again(rig: bpy.types.Object) -> None:
     """And undone again: what is written is what the Text says at that time."""
     before = formats.dumps(extract(rig))[0]
     text = rig_of(rig.all_objects[0]).data.knuckle.document

@@ -110,7 +110,7 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
     assert all(told(record_of(bpy.data.objects[name])) == before for name in names)
 
 
-def test_what_is_no_text_is_refused(blank) -> None:
+def test_a_value_that_is_no_text_is_rejected(blank) -> None:
     with pytest.raises(UnicodeEncodeError):
         changed_properties(KnuckleObject, {"source_name": "a\udcffb"})
 

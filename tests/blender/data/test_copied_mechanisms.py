@@ -137,7 +137,7 @@ def test_of_two_models_of_one_file_a_copy_has_the_shapes_of_its_own_original(bla
     assert "part-elsewhere" not in [row.code for row in settings(copy).findings]
 
 
-def test_pasted_into_another_file_a_model_keeps_what_its_file_says_of_collision(blank: Any, tmp_path: Path) -> None:
+def test_a_model_pasted_into_another_file_keeps_the_collisions_of_its_file(blank: Any, tmp_path: Path) -> None:
     clean()
     source = found("humanoid.skel")
     bpy.ops.import_scene.mechanism(filepath=str(source))

@@ -77,7 +77,7 @@ def test_what_is_around_switches_what_is_inside(blank: Any) -> None:
     assert folders(settings(rig).collection)
 
 
-def test_a_model_without_assemblies_says_so(blank: Any) -> None:
+def test_a_mechanism_without_assemblies_is_reported(blank: Any) -> None:
     bpy.ops.knuckle.new_model()
     with pytest.raises(RuntimeError, match="has no assemblies"):
         bpy.ops.knuckle.switch_assembly(path="arm")

@@ -104,7 +104,7 @@ CHANGED: dict[tuple[str, str], dict[str, str | None]] = {
 
 
 @pytest.mark.parametrize("name", list(MACHINES))
-def test_it_comes_back_from_every_format(blank: Any, tmp_path: Path, capfd: Any, name: str) -> None:
+def test_an_authored_mechanism_comes_back_from_every_format(blank: Any, tmp_path: Path, capfd: Any, name: str) -> None:
     rig = MACHINES[name]()
     own = describe_mechanism(extract(settings(rig).collection))
     for format_, row in formats.FORMATS.items():
@@ -169,7 +169,9 @@ def ends_of(described: dict[str, Any], joint: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "servo", "target"), [("gantry", "Long Way", 0.3), ("press", "Thread", 2.0), ("four-bar", "O1", 0.3)]
 )
-def test_it_runs_under_physics(blank: Any, name: str, servo: str, target: float) -> None:
+def test_an_authored_mechanism_follows_its_servos_under_physics(
+    blank: Any, name: str, servo: str, target: float
+) -> None:
     """A servo goes where its bone is, and all that hangs together stays together. It stands on the ground."""
     rig = MACHINES[name]()
     scene = bpy.context.scene

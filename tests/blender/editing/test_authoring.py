@@ -70,7 +70,7 @@ def test_bodies_are_what_their_meshes_are(blank: Any) -> None:
     assert [root.name for root in tree.roots] == ["Trunk"] and not tree.loop_joints
 
 
-def test_the_animation_of_a_mesh_is_put_aside(blank: Any) -> None:
+def test_the_animation_of_a_mesh_is_detached_when_it_becomes_a_body(blank: Any) -> None:
     bpy.ops.knuckle.new_model(name="Strider")
     rig = bpy.context.object
     keyed = cylinder("Keyed", 0.1, 1.0, (3, 0, 0))
@@ -100,7 +100,7 @@ def test_the_animation_of_a_mesh_is_put_aside(blank: Any) -> None:
     assert bpy.data.objects["Keyed"].animation_data.action is not None
 
 
-def test_putting_animation_aside_is_told(blank: Any) -> None:
+def test_detached_animation_is_reported(blank: Any) -> None:
     rig = new_model(bpy.context)
     keyed, plain = cylinder("Keyed", 0.1, 1.0, (3, 0, 0)), cylinder("Plain", 0.1, 1.0, (0, 0, 0))
     keyed.keyframe_insert("location", frame=1)
@@ -143,7 +143,7 @@ def test_what_is_linked_from_another_file_cannot_be_a_body(blank: Any, tmp_path:
 
 
 @pytest.mark.parametrize("format_", list(formats.FORMATS))
-def test_it_comes_back_from_every_format(blank: Any, tmp_path: Path, format_: str) -> None:
+def test_an_authored_walker_comes_back_from_every_format(blank: Any, tmp_path: Path, format_: str) -> None:
     rig = strider()
     mechanism = extract(settings(rig).collection)
     path = tmp_path / f"strider{formats.FORMATS[format_].extensions[0]}"
@@ -172,7 +172,7 @@ def turned(mechanism: Any) -> dict[str, np.ndarray]:
     return out
 
 
-def test_it_walks(blank: Any, tmp_path: Path) -> None:
+def test_an_authored_walker_walks_under_physics(blank: Any, tmp_path: Path) -> None:
     rig = strider()
     blend = str(tmp_path / "strider.blend")
     bpy.ops.wm.save_as_mainfile(filepath=blend)
@@ -204,7 +204,7 @@ def test_it_walks(blank: Any, tmp_path: Path) -> None:
     assert len(parts(rig, "JOINT")) == 8
 
 
-def test_a_joint_to_what_is_no_body_of_the_model_is_refused(blank: Any) -> None:
+def test_a_joint_to_what_is_no_body_of_the_model_is_rejected(blank: Any) -> None:
     strider()
     body = bpy.data.objects["Trunk"]
     bpy.ops.mesh.primitive_cube_add(size=0.2, location=(5, 0, 0))

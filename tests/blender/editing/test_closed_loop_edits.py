@@ -53,7 +53,7 @@ def test_a_file_whose_loops_are_assembled_has_them_there_when_a_joint_moves_othe
     assert max(holding.off(again[name], pose, size) for name, pose in before.items()) < SAME
 
 
-def test_a_loop_that_tells_less_of_its_joints_stays_where_it_is_keyed(blank: Any) -> None:
+def test_a_keyed_loop_stays_when_a_cylinder_joint_becomes_prismatic(blank: Any) -> None:
     rig = made("excavator_no_base.json")
     holding.keyed(rig)
     before = Seen.of(rig)
@@ -185,7 +185,7 @@ def test_what_is_left_of_loops_has_as_many_inputs_as_its_file(blank: Any, name: 
 
 
 @pytest.mark.parametrize("name", ["D_boom_to_stick", "E_stick_to_bucket", "R_stick_rod_to_stick", "C_cabin_to_boom"])
-def test_a_joint_of_a_posed_loop_turns_to_an_axis_about_which_the_loop_cannot_move(blank: Any, name: str) -> None:
+def test_a_joint_of_a_posed_loop_gets_an_axis_about_which_the_loop_cannot_move(blank: Any, name: str) -> None:
     """It closes where it is seen, within what 32 bits tell, and nowhere else."""
     rig = made("excavator_no_logging.json")
     holding.posed(rig)

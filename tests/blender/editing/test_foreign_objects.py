@@ -124,14 +124,14 @@ def merge(rig: Any) -> None:
 
 
 @pytest.mark.parametrize("act", [delete, split, duplicate, twin, type_, swap, merge])
-def test_guests_stay(blank: Any, act: Callable[[Any], None]) -> None:
+def test_foreign_objects_on_a_mechanism_stay_through_every_edit(blank: Any, act: Callable[[Any], None]) -> None:
     rig = made("hexapod.jm")
     guests = Guests(rig)
     act(rig)
     guests.are_well(rig)
 
 
-def test_what_hangs_on_the_bone_of_a_moved_joint_stays(blank: Any) -> None:
+def test_a_foreign_object_on_the_bone_of_a_moved_joint_stays(blank: Any) -> None:
     rig = made("hexapod.jm")
     guests = Guests(rig)
     empty = joint_of(rig, body(rig, LEG))

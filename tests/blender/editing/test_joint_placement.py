@@ -102,7 +102,7 @@ def test_between_the_nearest_points_with_the_childs_own_axes(blank: Any) -> None
         ("RING", "Ring: none is selected. Select an edge loop"),
     ],
 )
-def test_what_is_to_be_selected_is_told(blank: Any, where: str, tells: str) -> None:
+def test_a_new_joint_without_selection_reports_what_to_select(blank: Any, where: str, tells: str) -> None:
     rig, box, disc = box_and_disc()
     for obj in (box, disc):
         chosen_only(obj, "vertices", [])

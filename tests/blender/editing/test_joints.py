@@ -43,7 +43,7 @@ def channels_of(rig: Any, empty: Any) -> Any:
     return servo_channels(rig)[record_of(empty).source_id]
 
 
-def test_ends_are_exchanged_and_pose_and_keys_turn_round(blank: Any) -> None:
+def test_swapping_the_ends_of_a_joint_inverts_its_pose_and_keyframes(blank: Any) -> None:
     rig = made("hexapod.jm")
     knee = knee_of(rig)
     record_of(knee).joint.dofs[0].servo_stiffness, record_of(knee).joint.dofs[0].servo_damping = 123.0, 4.0
@@ -120,7 +120,7 @@ MODIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("how", [*DRIVERS, *MODIFIERS])
-def test_what_drives_or_modifies_a_servo_turns_round_with_its_joint(blank: Any, how: str) -> None:
+def test_drivers_and_modifiers_are_inverted_with_their_swapped_joint(blank: Any, how: str) -> None:
     rig = made("hexapod.jm")
     knee = knee_of(rig)
     bone = rig.pose.bones[channels_of(rig, knee)[0].bone]
@@ -323,7 +323,7 @@ def test_a_joint_moved_to_where_it_is_changes_nothing_also_while_bodies_have_key
     assert (tmp_path / "same.jm").read_bytes() == source.read_bytes()
 
 
-def test_coordinates_of_a_skel_file_keep_their_names_where_their_order_turns_round(blank: Any, tmp_path: Path) -> None:
+def test_skel_dofs_keep_their_names_when_their_order_is_inverted(blank: Any, tmp_path: Path) -> None:
     """An Euler joint's are named after its axes in order: those of a swapped joint are named in the file, so that its
     motion, which goes by names, plays as before."""
     path = tmp_path / "two.skel"

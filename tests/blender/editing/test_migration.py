@@ -159,7 +159,7 @@ def test_a_friction_typed_for_a_model_of_before_is_kept(blank: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("path", sorted(BLENDS.glob("*.blend")), ids=lambda path: path.stem)
-def test_nothing_was_typed_into_files_of_release_1_0(blank: Any, path: Path) -> None:
+def test_files_of_release_1_0_have_no_typed_friction(blank: Any, path: Path) -> None:
     import bpy
 
     from addon.blender.physics.simulation.setup import typed_frictions
@@ -300,7 +300,7 @@ def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, t
     assert export(rig, tmp_path / "out.jm", "juice") == (SAMPLES / "hexapod/hexapod.jm").read_bytes()
 
 
-def test_a_model_of_a_newer_release_is_told_of_and_left_alone(
+def test_a_model_of_a_newer_release_is_reported_and_left_alone(
     blank: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import bpy

@@ -81,7 +81,7 @@ def test_a_pose_stays_a_pose(blank: Any) -> None:
     assert bone.rotation_euler.z == pytest.approx(0.3)
 
 
-def test_a_joint_that_was_moved_by_hand_turns_there(blank: Any, tmp_path: Path) -> None:
+def test_a_joint_moved_by_hand_rotates_at_its_new_position(blank: Any, tmp_path: Path) -> None:
     rig = made(found("hexapod.jm"))
     empty = parts(rig, "JOINT")[0]
     empty.matrix_basis.translation.z += 0.25

@@ -168,7 +168,7 @@ def test_the_root_stays_the_root_and_keeps_its_motion(blank: Any, mass: float) -
     assert before.apart(Seen.of(rig))[0] < SAME
 
 
-def test_a_joint_keeps_its_channels_when_another_edit_turns_its_bone(blank: Any) -> None:
+def test_a_joint_keeps_its_channels_when_another_edit_rotates_its_bone(blank: Any) -> None:
     rig = made("desk_lamp.skel")
     neck = the_joint(rig, "neck")
     bone = bone_of(rig, neck)
@@ -345,7 +345,7 @@ def test_what_a_joint_deleted_by_hand_carried_goes_out_where_it_is_seen(blank: A
 
 
 @pytest.mark.parametrize("name", ["pumpjack.json", "slider_crank.json"])
-def test_an_armature_made_anew_stands_where_its_loops_close(blank: Any, name: str) -> None:
+def test_a_rebuilt_armature_stands_where_its_loops_close(blank: Any, name: str) -> None:
     rig = made(name)
     before, tree = Seen.of(rig), {record_of(e).source_id: record_of(e).joint.loop for e in parts(rig, "JOINT")}
     pick(rig)

@@ -59,7 +59,7 @@ HANGING = {
 }
 
 
-def test_every_modal_operator_and_all_that_hangs_in_has_its_row() -> None:
+def test_every_modal_operator_and_handler_has_its_row() -> None:
     from addon.blender import ui
 
     modal = {cls.bl_idname for cls in ui._CLASSES if any("modal" in vars(base) for base in cls.__mro__ if _ours(base))}
@@ -223,7 +223,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "end", "steps"), CASES)
-def test_it_ends_and_leaves_nothing(
+def test_a_cancelled_task_leaves_the_scene_as_it_was(
     place: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any, name: str, end: str, steps: int
 ) -> None:
     import bpy

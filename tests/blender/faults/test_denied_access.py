@@ -114,7 +114,7 @@ WAYS: dict[str, tuple[str, Way]] = {
 
 
 @pytest.mark.parametrize("what", WAYS)
-def test_it_is_told_and_the_old_file_is_whole(blank: Any, place: Path, what: str) -> None:
+def test_denied_access_is_reported_and_the_old_file_is_whole(blank: Any, place: Path, what: str) -> None:
     name, write = WAYS[what]
     target = place / "out" / name
     write(target)  # and all modules are loaded, which nobody may read
@@ -142,7 +142,7 @@ def test_it_is_told_and_the_old_file_is_whole(blank: Any, place: Path, what: str
         assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
 
 
-def test_the_self_check_tells_what_it_may_not_write(blank: Any, place: Path) -> None:
+def test_the_self_check_reports_what_it_may_not_write(blank: Any, place: Path) -> None:
     """In few words, with what to do, and with nothing left behind."""
     from addon.blender.diagnostics import machine_rows
 

@@ -27,7 +27,7 @@ def zipped(path: Path, version: str = "") -> Path:
     return path
 
 
-def test_it_is_installed_upgraded_switched_off_and_on_and_uninstalled(tmp_path: Path) -> None:
+def test_the_zip_is_installed_upgraded_disabled_enabled_and_uninstalled(tmp_path: Path) -> None:
     (tmp_path / "user").mkdir()
     env = {
         **os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",

@@ -61,7 +61,9 @@ def test_a_disk_that_is_full_for_one(five: list[Path]) -> None:
     ("render", ["--to", "png", "--seconds", "0.02", "--size", "64x36"]),
     ("simulate", ["--to", "csv", "--seconds", "0.02"]),
 ])  # fmt: skip
-def test_films_and_runs(blank: Any, five: list[Path], capsys: Any, verb: str, more: list[str]) -> None:
+def test_videos_and_simulations_continue_after_one_failed_output(
+    blank: Any, five: list[Path], capsys: Any, verb: str, more: list[str]
+) -> None:
     pytest.importorskip("bpy", reason="Blender is not here")
     from addon.cli import main
 
@@ -87,7 +89,7 @@ def test_a_job_is_written_last(five: list[Path], capsys: Any) -> None:
     assert template.read_text() == "the one before"
 
 
-def test_what_cannot_be_is_told_before_a_film_is_made(
+def test_an_impossible_output_is_reported_before_a_video_is_rendered(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     from addon.blender.tasks import videos

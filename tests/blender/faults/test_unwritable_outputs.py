@@ -54,7 +54,7 @@ def occupy(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_place_that_cannot_be_written_to_is_told(
+def test_a_place_that_cannot_be_written_to_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, place: str
 ) -> None:
     from addon.cli import main
@@ -76,7 +76,9 @@ def test_a_place_that_cannot_be_written_to_is_told(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_operators_tell_it_too(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+def test_operators_report_a_place_that_cannot_be_written_to(
+    blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     import bpy
 
     name, reason = PLACES[place]
@@ -93,7 +95,7 @@ def test_operators_tell_it_too(blank: Any, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("path", ["", "q/", "nowhere/"])
-def test_a_path_without_a_file_name_is_told(
+def test_a_path_without_a_file_name_is_reported(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     import bpy

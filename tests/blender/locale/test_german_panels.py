@@ -144,7 +144,7 @@ def test_the_lists_and_the_report_are_german(german: None, tmp_path: Path) -> No
     assert english(texts) == []
 
 
-def test_operators_refuse_in_german(german: None, tmp_path: Path) -> None:
+def test_operators_report_in_german_why_they_cannot_run(german: None, tmp_path: Path) -> None:
     import bpy
 
     said = []

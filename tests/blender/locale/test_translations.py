@@ -159,7 +159,7 @@ def test_all_reports_go_through_one_place(blank: Any) -> None:
     assert found == []
 
 
-def test_they_come_and_go_with_the_extension(blank: Any) -> None:
+def test_translations_are_registered_with_the_extension(blank: Any) -> None:
     import bpy
 
     import addon

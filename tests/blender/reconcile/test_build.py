@@ -68,7 +68,7 @@ def a_users_scene() -> dict[str, Any]:
 # ---------------------------------------------------------------- what is there
 
 
-def test_one_collection_with_five_in_it(blank: Any) -> None:
+def test_an_import_makes_one_collection_with_five_in_it(blank: Any) -> None:
     rig = put(ARM, "walker.jm")
     collection = rig.data.knuckle.collection
     assert collection.name == "walker"
@@ -84,7 +84,7 @@ def test_one_collection_with_five_in_it(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["SimpleHex.jm", "pterosaur_balljoints.jm", "fourdolls.jm", "bird1.jm"])
-def test_everything_made_says_what_it_is(blank: Any, corpus: Path, path: str) -> None:
+def test_every_created_object_has_its_role(blank: Any, corpus: Path, path: str) -> None:
     rig = put(corpus / "juice" / "models" / path)
     mechanism = formats.load(corpus / "juice" / "models" / path)
     roles: dict[str, dict[str, str]] = {}
@@ -145,7 +145,7 @@ def test_equal_shapes_of_one_colour_share_their_mesh(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["SimpleHex", "simpleant2", "Dihno2", "puppeteer", "humanoid2", "bird1"])
-def test_limbs_can_be_told_apart(blank: Any, corpus: Path, name: str) -> None:
+def test_left_and_right_limbs_have_different_names(blank: Any, corpus: Path, name: str) -> None:
     """Where a body carries several limbs, no two of them look alike; only a limb and its mirror image share a hue."""
     path = corpus / "juice" / "models" / f"{name}.jm"
     rig, document = put(path), XmlModel(path)
@@ -342,7 +342,7 @@ def test_the_scene_can_be_left_at_its_own_rate(blank: Any) -> None:
     assert blank.scene.render.fps == 60
 
 
-def test_a_scene_that_is_animated_keeps_its_rate_and_the_report_says_so(blank: Any) -> None:
+def test_an_animated_scene_keeps_its_frame_rate_which_is_reported(blank: Any) -> None:
     a_users_scene()
     blank.scene.render.fps = 24
     rig = put(ARM, gait_seconds=2.0)

@@ -107,7 +107,7 @@ def plain(dof: Any, names: tuple[str, ...]) -> list[Any]:
     return [each if isinstance(each, (str, bool, int)) else np.float32(each).ravel().tolist() for each in every]
 
 
-def test_a_glimpse_is_read_once_and_never_written() -> None:
+def test_a_record_snapshot_is_read_once_and_never_written() -> None:
     from addon.blender.data.caching import RecordSnapshot
 
     class Record:

@@ -64,7 +64,7 @@ def hung_on(rig: Any) -> dict[str, str]:
     return {obj.parent_bone: key for key, obj in objects_of(rig, "BODY").items()}
 
 
-def test_bodies_stand_where_the_file_says(built: Built) -> None:
+def test_bodies_stand_where_the_file_has_them(built: Built) -> None:
     rig, document = built.rig, built.document
     bodies = objects_of(rig, "BODY")
     assert list(bodies) == list(document.poses)
@@ -104,7 +104,7 @@ def test_the_z_of_a_bone_is_its_joints_axis(built: Built) -> None:
         assert np.abs(rest[:3, :3].T @ rest[:3, :3] - np.eye(3)).max() < 2e-4
 
 
-def test_each_body_hangs_on_one_bone_and_each_bone_is_a_joint_or_a_root(built: Built) -> None:
+def test_each_body_is_attached_to_one_bone_and_each_bone_is_a_joint_or_a_root(built: Built) -> None:
     rig, document = built.rig, built.document
     carried = hung_on(rig)
     assert sorted(carried) == sorted(bone.name for bone in rig.data.bones)
@@ -269,7 +269,7 @@ def test_the_mesh_of_a_body_has_the_size_of_its_shape(built: Built) -> None:
         assert corners.max(axis=0) + corners.min(axis=0) == pytest.approx([0, 0, 0], abs=1e-4 * max(expected))
 
 
-def test_the_judge_judges() -> None:
+def test_angle_about_an_axis_has_the_sign_of_the_rotation() -> None:
     """The measure that physics tests go by tells a positive turn from a negative one, about any axis."""
     for axis in (X, Z, np.array([0.6, 0, -0.8])):
         for angle in (-2.0, 0.3):

@@ -79,7 +79,7 @@ def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("bodies", "still", "looked_at"), [(60, 0, 0), (12, 1, 51)])
-def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(
+def test_collision_filters_are_counted_no_further_than_their_limit(
     monkeypatch: pytest.MonkeyPatch, bodies: int, still: int, looked_at: int
 ) -> None:
     """1,711 pairs, which is plain from how many bodies there are; and 55, of which 10 are with one that stands."""

@@ -74,7 +74,7 @@ def arc(step: float, links: int) -> Array:
     return np.concatenate([np.zeros((1, 3)), np.cumsum(halves, axis=0)])
 
 
-def test_a_rope_is_read_and_hangs_together(mechanism: Mechanism) -> None:
+def test_a_rope_is_read_and_holds_together(mechanism: Mechanism) -> None:
     links = LINKS[mechanism.source.format]
     assert [body.name for body in mechanism.bodies] == [f"link {number}" for number in range(links)]
     tree = spanning_tree(mechanism, [mechanism.bodies[0].id])

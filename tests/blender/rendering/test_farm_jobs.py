@@ -76,7 +76,7 @@ def film_until(context: Any, model: Any, path: Path, at: int, **options: Any) ->
         film(context, model, str(path), FilmOptions(progress=progress, **SMALL, **options))
 
 
-def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(empty: Any, tmp_path: Path) -> None:
+def test_a_video_interrupted_at_a_third_is_the_same_as_an_uninterrupted_one(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film, resumable_frames
 
     model = walker(empty.scene)
@@ -95,7 +95,7 @@ def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(
 
 
 @pytest.mark.parametrize("change", ["motion", "model", "colour", "stage", "words", "not resumed", "cut off", "half"])
-def test_frames_of_another_film_are_not_gone_on_with(empty: Any, tmp_path: Path, change: str) -> None:
+def test_frames_of_another_video_are_not_used(empty: Any, tmp_path: Path, change: str) -> None:
     from addon.blender.render import FilmOptions, film
 
     model, path = walker(empty.scene), tmp_path / "walk.mp4"
@@ -275,7 +275,7 @@ def test_a_loop_repeats_at_its_rate(empty: Any, tmp_path: Path, ending: str, tim
     assert sum(shown) == 400 and set(shown) <= times, "6 frames at 15 per second, in the format's units"
 
 
-def test_a_loop_faster_than_browsers_play_is_refused(empty: Any, tmp_path: Path) -> None:
+def test_a_loop_faster_than_browsers_play_is_rejected(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
     from addon.core.report import FormatError
 
@@ -335,7 +335,7 @@ def test_no_frame_is_black_or_empty_and_none_cuts_the_model_off(
     assert found == [[]] * 6
 
 
-def test_the_record_of_frames_says_what_they_belong_to(empty: Any, tmp_path: Path) -> None:
+def test_the_record_of_frames_names_their_video(empty: Any, tmp_path: Path) -> None:
     film_until(empty, walker(empty.scene), tmp_path / "walk.mp4", 24)
     record = json.loads((tmp_path / "walk_frames" / "film.json").read_text())
     assert (record["frames"], record["size"], record["fps"]) == (12, [160, 90], 30.0) and len(record["film"]) == 64
@@ -350,7 +350,7 @@ def test_braces_and_other_signs_in_a_path_are_no_more_than_that(empty: Any, tmp_
     assert video_facts(out)[1] == 12
 
 
-def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -> None:
+def test_pictures_that_are_no_video_are_left_alone(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
     from addon.core.report import FormatError
 
@@ -362,7 +362,7 @@ def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -
     assert mine.read_bytes() == b"mine" and not (tmp_path / "walk.mp4").exists()
 
 
-def test_what_blender_cannot_render_is_told_as_a_bad_file(
+def test_what_blender_cannot_render_is_reported_as_a_bad_file(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from addon.blender.render import FilmOptions, film
@@ -412,7 +412,7 @@ def test_a_prepared_stage_has_its_textures_in_it(pendulum: Any, tmp_path: Path) 
     assert packed and packed[0].packed_file is not None and packed[0].pixels[0] == pytest.approx(1.0)
 
 
-def test_a_texture_that_was_painted_anew_is_another_film(empty: Any, tmp_path: Path) -> None:
+def test_a_repainted_texture_makes_another_video(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
 
     model, path = walker(empty.scene), tmp_path / "walk.mp4"
@@ -427,7 +427,7 @@ def test_a_texture_that_was_painted_anew_is_another_film(empty: Any, tmp_path: P
     assert not [entry for entry in told.entries if entry.code == "film-resumed"]
 
 
-def test_a_body_that_bends_is_told_of(empty: Any, tmp_path: Path) -> None:
+def test_a_body_that_bends_is_reported(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
 
     model = walker(empty.scene)
@@ -442,7 +442,7 @@ def test_a_body_that_bends_is_told_of(empty: Any, tmp_path: Path) -> None:
     assert model[0].name in entry.message and entry.severity == "warning"
 
 
-def test_what_collections_hide_from_renders_is_not_filmed(empty: Any) -> None:
+def test_objects_in_collections_hidden_from_renders_are_not_rendered(empty: Any) -> None:
     from addon.blender.rendering.playback import visible_surfaces
 
     model = walker(empty.scene)

@@ -134,7 +134,7 @@ def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
     return seen
 
 
-def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
+def test_open_ground_has_no_edges_and_continues_past_its_tiles() -> None:
     from addon.blender.rendering.camera import make_shot, view_rotation
     from addon.blender.rendering.floor import FADE_TO, ground_tiles, haze_share, horizon_ground, palette_row, tile_grid
     from addon.blender.rendering.options import STAGE_STYLES

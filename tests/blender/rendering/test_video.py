@@ -250,7 +250,7 @@ def test_frame_handlers_of_the_users_scene_run_once_per_frame_in_order(empty: An
     assert calls == [*range(1, 24), 1]
 
 
-def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: Any) -> None:
+def test_hidden_things_and_wires_are_not_rendered_but_parented_visuals_are(empty: Any) -> None:
     from addon.blender.rendering.playback import visible_surfaces
 
     body, hidden, wire, visual, bare = (box(name, (1, 1, 1)) for name in ("body", "hidden", "wire", "visual", "bare"))
@@ -305,7 +305,7 @@ def test_every_engine_shows_the_models_colours_on_a_bright_floor(empty: Any, tmp
         ("film.mp4", {"camera": "SHAKY"}, "SHAKY"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused_before_any_work(
+def test_unsupported_video_options_are_rejected_before_any_work(
     empty: Any, tmp_path: Path, path: str, changes: dict[str, Any], words: str
 ) -> None:
     from addon.blender.render import FilmOptions, film
@@ -318,7 +318,7 @@ def test_wishes_that_cannot_be_met_are_refused_before_any_work(
     assert snapshot(empty) == before and not list(tmp_path.iterdir())
 
 
-def test_nothing_to_film_is_said(empty: Any, tmp_path: Path) -> None:
+def test_a_scene_without_anything_to_render_is_reported(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
     from addon.core.report import FormatError
 

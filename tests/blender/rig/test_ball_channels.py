@@ -42,7 +42,7 @@ def test_keys_are_read_as_the_coordinates_they_were_made_of(is_reversed: bool, f
     assert found == pytest.approx(values, abs=2e-4)  # near whole turns seven digits tell the axis so well
 
 
-def test_whole_turns_have_the_axis_of_the_keys_about_them() -> None:
+def test_whole_revolutions_have_the_axis_of_the_keys_around_them() -> None:
     """A quaternion of a whole turn tells no axis; what 32 bits leave of it points anywhere."""
     axis = np.array([0.6, 0.0, 0.8])
     angle = np.radians([300.0, 360.0, 420.0, 560.0, 720.0, 690.0, 520.0, 360.0])

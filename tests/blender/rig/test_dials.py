@@ -80,7 +80,7 @@ def test_bones_are_in_their_collection_behind_bodies(rig):
     assert not rig.show_in_front
 
 
-def test_shapes_are_shared(rig):
+def test_dials_of_equal_joints_share_their_shapes(rig):
     shapes = {pose.custom_shape for pose in rig.pose.bones}
     assert None not in shapes and len(shapes) < len(rig.pose.bones)
     again = rig_in(build(formats.load("sample_models/hexapod/hexapod.jm")))
@@ -112,7 +112,7 @@ def test_names_decide_which_side_is_left():
     assert side_signs(plane, points, ["FR knee", "FL knee"]) == [-1, 1]
 
 
-def test_dials_of_three_hinges_that_look_alike_are_one_object(blank):
+def test_dials_of_three_equal_hinges_are_one_object(blank):
     """Though all that they show is longer than the name of an object may be."""
     before = len(bpy.data.objects)
     parts_ = [("hinge", axis, -170 + axis, 175 - axis) for axis in range(3)]

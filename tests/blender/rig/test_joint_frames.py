@@ -30,19 +30,19 @@ def letters(*degrees: Dof) -> list[str]:
 
 
 @pytest.mark.parametrize("axis", [X, -Z, np.array([1.0, 2.0, -2.0])], ids=str)
-def test_one_turn_is_on_z_and_one_slide_on_x(axis: Array) -> None:
+def test_one_rotation_is_on_z_and_one_translation_on_x(axis: Array) -> None:
     assert letters(*dofs("rotation", axis)) == ["+Z"]
     assert letters(*dofs("translation", axis)) == ["+X"]
     assert main_axis(dofs("rotation", axis)) == pytest.approx(axis / np.linalg.norm(axis))
 
 
 @pytest.mark.parametrize("axes", list(itertools.permutations((X, Y, Z))), ids=str)
-def test_three_turns_are_on_z_y_and_x_in_their_order(axes: tuple[Array, ...]) -> None:
+def test_three_rotations_are_on_z_y_and_x_in_their_order(axes: tuple[Array, ...]) -> None:
     handed = "-" if np.linalg.det(axes) > 0 else "+"
     assert letters(*dofs("rotation", *axes)) == ["+Z", "+Y", f"{handed}X"]
 
 
-def test_two_turns_leave_y_locked_and_a_planes_turn_is_on_z() -> None:
+def test_two_rotations_leave_y_locked_and_that_of_a_planar_joint_is_on_z() -> None:
     assert [each[1] for each in letters(*dofs("rotation", Y, X))] == ["Z", "X"]
     assert letters(*dofs("translation", Y, X), *dofs("rotation", Z))[2] == "+Z"
 

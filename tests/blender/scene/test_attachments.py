@@ -47,7 +47,7 @@ def test_frames_are_empties_that_go_with_their_bodies(blank: Any) -> None:
     assert np.allclose(world_of(frames["elbow"]), about_z(0.75, (2, 0, 0)) @ elbow, atol=1e-6)
 
 
-def test_lights_are_blenders_and_hang_on_their_frames(blank: Any) -> None:
+def test_lights_are_blender_lights_attached_to_their_frames(blank: Any) -> None:
     rig = put(document())
     lights, frames = named(rig, "LIGHT"), named(rig, "FRAME")
     assert lights["sun"].data.type == "SUN" and lights["lamp"].data.type == "SPOT"
@@ -161,7 +161,7 @@ def test_a_light_goes_with_its_frame_and_can_leave_it(blank: Any) -> None:
     assert np.allclose(again.pose, lamp.pose, atol=1e-7)
 
 
-def test_what_hung_on_a_deleted_body_goes_with_it(blank: Any) -> None:
+def test_attachments_of_a_deleted_body_are_removed_with_it(blank: Any) -> None:
     import bpy
 
     rig = put(document())

@@ -167,7 +167,7 @@ def check(mechanism: Mechanism, seed: int = 1, times: int = 2) -> Any:
 
 @both_ways
 @pytest.mark.parametrize("name", SKEL_JOINTS)
-def test_joints_of_skel(blank: Any, name: str, is_reversed: bool) -> None:
+def test_skel_joints_move_on_bones_as_in_their_kinematics(blank: Any, name: str, is_reversed: bool) -> None:
     mechanism = skel(*SKEL_JOINTS[name])
     check(turned(mechanism) if is_reversed else mechanism)
 
@@ -181,7 +181,7 @@ def test_joints_of_x_xy(blank: Any, kind: str, is_reversed: bool) -> None:
 
 @both_ways
 @pytest.mark.parametrize("kind", SHIFT_JOINTS)
-def test_joints_of_shift(blank: Any, kind: str, is_reversed: bool) -> None:
+def test_shift_joints_move_on_bones_as_in_their_kinematics(blank: Any, kind: str, is_reversed: bool) -> None:
     mechanism = shift(kind)
     assert [joint.active for joint in mechanism.joints] == [True, True]
     check(turned(mechanism) if is_reversed else mechanism)
@@ -324,7 +324,7 @@ def test_an_edited_stop_moves_the_limits_of_its_channel_only(blank: Any) -> None
     assert [bone.use_ik_limit_z for bone in chain(rig)] == [False, True]
 
 
-def test_a_screw_slides_as_its_bone_turns(blank: Any) -> None:
+def test_a_screw_translates_as_its_bone_rotates(blank: Any) -> None:
     """Also while it is keyed, and whether or not scripts may run: Blender works the expression out by itself."""
     rig = put(linked(Dof("screw", Z, pitch=0.25), frame=pose_of((0, 0, 0), (0, 0, 1))))
     slide, bone = chain(rig)
@@ -460,7 +460,7 @@ def test_posing_and_a_saved_blend_edit_nothing(blank: Any, tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("path", FILES or NO_FILES, ids=lambda path: f"{path.parent.name}/{path.name}" if path else "")
-def test_real_files_begin_and_move_as_their_model_says(blank: Any, path: Path) -> None:
+def test_real_files_begin_and_move_as_in_their_model(blank: Any, path: Path) -> None:
     from addon.core.kinematics import initial_joint_values
     from addon.core.report import FormatError
 

@@ -96,7 +96,7 @@ def test_after_an_error_nothing_is_left(blank: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", sorted(samples.BROKEN.keys() - {"nan.obj"})
 )  # Blender reads a zero for what is no number
-def test_a_broken_file_is_told_and_leaves_nothing(blank: Any, tmp_path: Path, name: str) -> None:
+def test_a_broken_file_is_reported_and_leaves_nothing(blank: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(samples.BROKEN[name])
     before, report = counts(), Report()
     with files_of(tmp_path, report) as files:
@@ -119,7 +119,7 @@ def test_a_file_that_is_too_large_is_not_read(
     assert "larger than" in report.entries[0].message
 
 
-def test_a_missing_mesh_is_told_once_with_all_its_bodies_and_places(blank: Any, tmp_path: Path) -> None:
+def test_a_missing_mesh_is_reported_once_with_all_its_bodies_and_places(blank: Any, tmp_path: Path) -> None:
     report = Report()
     with files_of(tmp_path, report, [str(tmp_path / "library")]) as files:
         for body in (BODY, Body("hand", "Hand"), BODY):
@@ -291,7 +291,7 @@ def test_pictures_are_shown_where_they_lie_and_once_each(blank: Any, tmp_path: P
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which files are read")
-def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path: Path) -> None:
+def test_an_obj_makes_blender_read_no_file_outside_its_folder(blank: Any, tmp_path: Path) -> None:
     """Blender opens by itself; a pipe outside, which nobody feeds, would hold it for ever."""
     import os
 
@@ -431,7 +431,7 @@ FACES = {
 
 
 @pytest.mark.parametrize("what", FACES)
-def test_bad_faces_beside_good_ones_are_left_out_and_told(what: str, blank: Any, tmp_path: Path) -> None:
+def test_bad_faces_beside_good_ones_are_left_out_and_reported(what: str, blank: Any, tmp_path: Path) -> None:
     text, count = FACES[what]
     (tmp_path / "a.obj").write_text(SOUND + text)
     report, sizes = Report(), Report()
@@ -447,7 +447,7 @@ def test_bad_faces_beside_good_ones_are_left_out_and_told(what: str, blank: Any,
 
 
 @pytest.mark.parametrize("point", ["v 0,5 0 0", "v 0 0,5 0", "v 0 0 -1,5e3", "v\t,5 0 0"])
-def test_decimal_commas_are_refused_with_their_line(point: str, blank: Any, tmp_path: Path) -> None:
+def test_decimal_commas_are_rejected_with_their_line(point: str, blank: Any, tmp_path: Path) -> None:
     """Blender makes other points of them."""
     (tmp_path / "a.obj").write_text(f"{point}\n{SOUND}")
     report = Report()
@@ -467,7 +467,7 @@ def test_commas_elsewhere_are_none(comment: str, blank: Any, tmp_path: Path) -> 
     assert report.entries == []
 
 
-def test_what_is_repaired_of_a_collada_file_is_told(blank: Any, tmp_path: Path) -> None:
+def test_what_is_repaired_of_a_collada_file_is_reported(blank: Any, tmp_path: Path) -> None:
     (tmp_path / "a.dae").write_bytes(samples.dae().replace(b'target="#red"', b'target="#blue"'))
     report = Report()
     with files_of(tmp_path, report) as files:

@@ -278,7 +278,7 @@ def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
         assert kept == ["mesh", *(shape.type for shape in extra)]
 
 
-def test_a_mesh_that_is_seen_and_collides_is_told_of_as_both(blank: Any) -> None:
+def test_a_mesh_that_is_seen_and_collides_is_reported_as_both(blank: Any) -> None:
     from addon.blender.data.queries import rig_in
     from addon.blender.reconcile.build import BuildOptions, build
 

@@ -159,7 +159,7 @@ def separated(rig: Any) -> None:
     ("act", "code", "bodies"),
     [(remeshed, "", 4), (converted, "mesh-edited", 4), (joined, "deleted", 3), (separated, "added", 5)],
 )
-def test_a_mesh_made_over_is_told_and_the_rest_goes_out(
+def test_a_mesh_made_over_is_reported_and_the_rest_goes_out(
     blank: Any, tmp_path: Path, act: Callable[[Any], None], code: str, bodies: int
 ) -> None:
     """A box of more faces is still that box."""

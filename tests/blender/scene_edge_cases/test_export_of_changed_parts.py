@@ -70,7 +70,7 @@ def test_what_is_hidden_or_elsewhere_is_exported_whole(blank: Any, tmp_path: Pat
     assert is_whole(export(tmp_path, format_), format_)
 
 
-def test_a_body_in_another_collection_is_told_and_taken_back(blank: Any, tmp_path: Path) -> None:
+def test_a_body_in_another_collection_is_reported_and_taken_back(blank: Any, tmp_path: Path) -> None:
     rig = brought("skel")
     obj = last(rig)
     own = set(settings(rig).collection.children_recursive)
@@ -272,7 +272,9 @@ def instancing(rig: Any) -> None:
     ("act", "code"), [(modified, "mesh-modified"), (only_in_renders, "mesh-modified"), (instancing, "body-instancer")]
 )
 @pytest.mark.parametrize("format_", ["skel", "shift"])
-def test_what_no_file_has_of_a_mesh_is_told(blank: Any, tmp_path: Path, format_: str, act: Act, code: str) -> None:
+def test_mesh_data_that_no_format_has_is_reported(
+    blank: Any, tmp_path: Path, format_: str, act: Act, code: str
+) -> None:
     rig = brought(format_)
     act(rig)
     assert code in told(rig)
@@ -318,7 +320,7 @@ def joined(rig: Any) -> None:
 
 @pytest.mark.parametrize("act", [half_as_large_again, applied])
 @pytest.mark.parametrize("format_", ["juice", "skel", "shift"])
-def test_a_mesh_that_was_sized_as_a_whole_is_told_and_written(
+def test_a_mesh_that_was_sized_as_a_whole_is_reported_and_written(
     blank: Any, tmp_path: Path, format_: str, act: Act
 ) -> None:
     rig = brought(format_)
@@ -330,7 +332,7 @@ def test_a_mesh_that_was_sized_as_a_whole_is_told_and_written(
 
 @pytest.mark.parametrize("act", [emptied, loose, joined])
 @pytest.mark.parametrize("format_", ["juice", "skel", "shift"])
-def test_an_edited_mesh_is_told(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
+def test_an_edited_mesh_is_reported(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     rig = brought(format_)
     act(rig)
     assert "mesh-edited" in told(rig)
@@ -360,7 +362,7 @@ def test_a_mesh_of_the_users_goes_out_as_it_is_edited(blank: Any, tmp_path: Path
 
 
 @each_format
-def test_a_place_that_is_no_number_is_refused_by_name(blank: Any, tmp_path: Path, format_: str) -> None:
+def test_a_position_that_is_no_number_is_rejected_by_name(blank: Any, tmp_path: Path, format_: str) -> None:
     rig = brought(format_)
     obj = last(rig)
     before = obj.location.x

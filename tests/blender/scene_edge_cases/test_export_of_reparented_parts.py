@@ -79,7 +79,7 @@ def under_a_shear(rig: Any) -> None:
 
 
 @pytest.mark.parametrize("act", [doubled, mirrored, uneven, under_a_shear])
-def test_a_scale_of_the_whole_is_told_with_what_to_do(blank: Any, tmp_path: Path, act: Act) -> None:
+def test_a_scale_of_the_whole_mechanism_is_reported_with_the_remedy(blank: Any, tmp_path: Path, act: Act) -> None:
     rig = brought("skel")
     act(rig)
     bpy.context.view_layer.update()
@@ -155,7 +155,7 @@ HUNG = [on_an_empty, on_a_body, on_nothing, dropped]
 
 
 @crossed(HUNG)
-def test_what_was_hung_elsewhere_in_its_place_is_no_edit(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
+def test_a_part_reparented_at_its_position_is_no_edit(blank: Any, tmp_path: Path, format_: str, act: Act) -> None:
     """Also in the pose in which the model begins."""
     act(brought(format_))
     rig = reopened(tmp_path)
@@ -165,7 +165,7 @@ def test_what_was_hung_elsewhere_in_its_place_is_no_edit(blank: Any, tmp_path: P
 
 @pytest.mark.parametrize("format_", ["juice", "skel", "shift"])  # links of x_xy are where their joints are
 @pytest.mark.parametrize("act", HUNG[:2])
-def test_what_was_hung_elsewhere_and_moved_there_is_where_it_is_seen(
+def test_a_part_reparented_and_moved_is_exported_where_it_is_seen(
     blank: Any, tmp_path: Path, format_: str, act: Act
 ) -> None:
     rig = brought(format_)
@@ -211,7 +211,7 @@ def test_a_body_on_another_bone_is_where_it_is_seen_at_rest(blank: Any, tmp_path
     assert not is_whole(path, "juice") and stray(rig, path) < 1e-5
 
 
-def test_an_empty_of_a_joint_that_was_hung_elsewhere_is_followed(blank: Any, tmp_path: Path) -> None:
+def test_a_reparented_joint_empty_is_followed(blank: Any, tmp_path: Path) -> None:
     rig = brought("juice")
     joint = parts(rig, "JOINT")[0]
     hang(joint, empty((1, 2, 3), (0.3, 0.4, 0.5)))
@@ -224,7 +224,7 @@ def test_an_empty_of_a_joint_that_was_hung_elsewhere_is_followed(blank: Any, tmp
     assert len(changed) == 1 and "<Z>" in changed.pop(), "one number"
 
 
-def test_a_shear_is_told_with_what_to_do(blank: Any, tmp_path: Path) -> None:
+def test_a_shear_is_reported_with_the_remedy(blank: Any, tmp_path: Path) -> None:
     rig = brought("skel")
     obj, outer, inner = last(rig), empty(scale=(1, 1, 2)), empty(turn=(0.5, 0.2, 0))
     inner.parent = outer
@@ -235,7 +235,7 @@ def test_a_shear_is_told_with_what_to_do(blank: Any, tmp_path: Path) -> None:
     export(tmp_path, "skel")
 
 
-def test_a_scale_of_what_a_body_hangs_on_is_followed(blank: Any, tmp_path: Path) -> None:
+def test_a_scale_of_the_parent_of_a_body_is_followed(blank: Any, tmp_path: Path) -> None:
     rig = brought("skel")
     obj, holder = last(rig), empty()
     rest(rig)
@@ -265,7 +265,7 @@ def test_a_delta_and_a_driver_are_followed(blank: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("type_", ["COPY_LOCATION", "CHILD_OF", "TRACK_TO"])
-def test_constraints_on_bodies_are_told_and_can_be_applied(blank: Any, tmp_path: Path, type_: str) -> None:
+def test_constraints_on_bodies_are_reported_and_can_be_applied(blank: Any, tmp_path: Path, type_: str) -> None:
     rig = brought("juice")
     rest(rig)
     held = last(rig).constraints.new(type_)

@@ -114,7 +114,7 @@ def test_all_view_layers_have_the_model(blank: Any, tmp_path: Path, shown: int) 
     assert_works(rig, tmp_path)
 
 
-def test_a_scene_of_a_library_is_refused(blank: Any, tmp_path: Path) -> None:
+def test_a_scene_of_a_library_is_rejected(blank: Any, tmp_path: Path) -> None:
     path = saved(tmp_path, ready=lambda: setattr(bpy.context.scene, "name", "There"))
     bpy.context.window.scene = load(path, "scenes", "There")
     before = snapshot()
@@ -146,7 +146,7 @@ def test_the_active_collection_is_of_a_library(blank: Any, tmp_path: Path, overr
     assert_works(rig, tmp_path)
 
 
-def test_a_world_whose_objects_are_of_a_library_is_refused(blank: Any, tmp_path: Path) -> None:
+def test_a_world_whose_objects_are_of_a_library_is_rejected(blank: Any, tmp_path: Path) -> None:
     def there() -> None:
         a_cube()
         bpy.ops.rigidbody.object_add()

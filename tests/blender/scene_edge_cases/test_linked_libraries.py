@@ -22,7 +22,7 @@ _OTHERS = {"add_mechanism", "copy_check", "new_model", "self_check"}
 
 
 @pytest.mark.parametrize(("kind", "name"), [("Collection", "duo"), ("Object", "Left Leg"), ("Scene", "Scene")])
-def test_appended_it_is_whole(blank: Any, tmp_path: Path, kind: str, name: str) -> None:
+def test_an_appended_mechanism_is_complete(blank: Any, tmp_path: Path, kind: str, name: str) -> None:
     """Also where a part alone was asked for: it brings the model along."""
     clean()
     path = saved(tmp_path)
@@ -74,7 +74,7 @@ def test_appended_among_others_of_its_names(blank: Any, tmp_path: Path) -> None:
     assert bpy.ops.import_anim.servo_motion(filepath=str(motion)) == {"FINISHED"}
 
 
-def test_linked_it_plays_and_nothing_of_it_is_changed(blank: Any, tmp_path: Path) -> None:
+def test_a_linked_mechanism_plays_and_is_not_changed(blank: Any, tmp_path: Path) -> None:
     wanted = clean()
     rig = put(saved(tmp_path))
     for found, there in zip(played(rig), wanted["played"], strict=True):
@@ -125,7 +125,7 @@ def test_linked_and_made_local_it_is_whole(blank: Any, tmp_path: Path) -> None:
     assert_works(rig, tmp_path)
 
 
-def test_overridden_it_is_posed_and_keyed_and_made_local_it_is_whole(blank: Any, tmp_path: Path) -> None:
+def test_an_overridden_mechanism_is_posed_and_keyed_and_complete_once_local(blank: Any, tmp_path: Path) -> None:
     wanted = clean()
     linked = load(saved(tmp_path), "collections", "duo")
     bpy.context.scene.render.fps = 60

@@ -160,7 +160,7 @@ def test_motion_of_servos_of_odd_names(blank: Any, tmp_path: Path, format: str, 
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "a,b", "cr\r"])
-def test_a_name_that_a_motion_file_cannot_hold_is_refused(blank: Any, tmp_path: Path, name: str) -> None:
+def test_a_name_that_a_motion_file_cannot_hold_is_rejected(blank: Any, tmp_path: Path, name: str) -> None:
     model = tmp_path / "odd.json"
     model.write_bytes(shift([name]).encode())
     pick(bring(model))

@@ -20,7 +20,9 @@ _SCALES = [(0, 1, 1), (0, 0, 1), (0, 0, 0)]
     + [pytest.param("LIMP", (1, 1, 0), marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("name", _MODELS)
-def test_no_handler_fails(blank: Any, capfd: Any, name: str, scale: tuple[int, ...], drive: str) -> None:
+def test_handlers_accept_bodies_scaled_to_zero(
+    blank: Any, capfd: Any, name: str, scale: tuple[int, ...], drive: str
+) -> None:
     import bpy
 
     from addon.blender.data.queries import parts

@@ -55,7 +55,7 @@ def vars_of(cls: Any) -> set[str]:
 
 
 @rows
-def test_it_runs_and_undo_takes_it_back_in_one_step(scene: Path, name: str) -> None:
+def test_each_operator_runs_and_is_one_step_of_undo(scene: Path, name: str) -> None:
     import bpy
 
     case, run = CASES[name], operators()[name]
@@ -83,7 +83,7 @@ def test_it_runs_and_undo_takes_it_back_in_one_step(scene: Path, name: str) -> N
     assert differences(after, now()) == [], "run again, it does something else"
 
 
-def test_each_says_why_it_cannot_run(scene: Path) -> None:
+def test_each_operator_reports_why_it_cannot_run(scene: Path) -> None:
     """Scene by scene, and all operators that refuse it."""
     import bpy
 
@@ -100,7 +100,7 @@ def test_each_says_why_it_cannot_run(scene: Path) -> None:
             assert why in refusal(every[name]), name
 
 
-def test_without_a_mechanism_each_says_so(blank: Any) -> None:
+def test_each_operator_reports_a_missing_mechanism(blank: Any) -> None:
     for name, run in operators().items():
         if CASES[name].model:
             assert "There is no mechanism in the scene: import one" in refusal(run), name
@@ -117,7 +117,7 @@ def _of_models() -> dict[str, Any]:
     return {name: run for name, run in every.items() if issubclass(getattr(bpy.types, run.idname()), ModelOperator)}
 
 
-def test_where_two_are_there_and_none_is_meant_each_says_so(scene: Path) -> None:
+def test_each_operator_reports_an_ambiguous_choice_of_two_mechanisms(scene: Path) -> None:
     import bpy
 
     alone(scene)
@@ -130,7 +130,7 @@ def test_where_two_are_there_and_none_is_meant_each_says_so(scene: Path) -> None
             assert "The scene has 2 mechanisms: select a part of one" in refusal(run), name
 
 
-def test_of_a_linked_copy_each_says_what_to_do(scene: Path) -> None:
+def test_each_operator_reports_what_to_do_about_a_linked_copy(scene: Path) -> None:
     import bpy
 
     duo(scene)

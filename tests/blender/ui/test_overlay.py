@@ -83,7 +83,7 @@ def like(pixels: Any, colour: tuple[float, ...]) -> Any:
     return np.abs(pixels - colour[:3]).max(axis=-1) < 0.2
 
 
-def test_nothing_is_hung_in_while_all_is_off(scene: Any) -> None:
+def test_no_handler_is_registered_while_all_overlays_are_off(scene: Any) -> None:
     from addon.blender.ui import overlay
 
     assert not overlay.is_overlay_drawn()

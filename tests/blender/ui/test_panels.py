@@ -54,7 +54,7 @@ def test_two_panels_are_open_at_first(blank: Any) -> None:
     assert [cls.bl_label for cls in outer if cls not in closed] == ["Mechanism", "Simulation"]
 
 
-def test_without_a_model_the_tab_says_how_to_get_one(blank: Any) -> None:
+def test_the_tab_without_a_mechanism_shows_how_to_get_one(blank: Any) -> None:
     drawn = draw_all()
     assert list(drawn) == ["Mechanism"]
     assert ("operator", "import_scene.mechanism") in drawn["Mechanism"]
@@ -94,7 +94,7 @@ def test_the_mass_of_a_body_is_among_its_parts(rig: Any) -> None:
     assert ("prop", "mass") not in draw_all()["Edit"]
 
 
-def test_after_a_bake_the_panel_tells_the_truth_about_the_run(rig: Any) -> None:
+def test_the_panel_shows_the_simulation_accuracy_after_a_bake(rig: Any) -> None:
     import bpy
 
     assert {kind for kind, _ in draw_all()["Simulation Accuracy"]} == {"label"}, "nothing is known yet"
@@ -272,7 +272,7 @@ def test_the_panel_names_what_the_servos_track_and_when_inputs_do_nothing(rig: A
     assert "servos are off" in labels("Simulation")
 
 
-def test_a_servo_without_a_limit_says_so(rig: Any) -> None:
+def test_a_servo_without_a_force_limit_shows_what_zero_means(rig: Any) -> None:
     import bpy
 
     bpy.ops.knuckle.select_part(part="Left Joint")
@@ -283,7 +283,7 @@ def test_a_servo_without_a_limit_says_so(rig: Any) -> None:
     assert "0 = no limit" in labels("Servo")
 
 
-def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:
+def test_a_linked_copy_is_rejected_with_the_remedy(rig: Any) -> None:
     import bpy
 
     bpy.ops.object.select_all(action="SELECT")
@@ -297,7 +297,7 @@ def test_a_linked_copy_is_refused_and_says_what_to_do(rig: Any) -> None:
     assert rig.data.knuckle.drive == "KEYS"
 
 
-def test_the_world_panel_says_whose_gravity_holds_and_puts_the_ground(rig: Any, model_file: Any) -> None:
+def test_the_world_panel_shows_whose_gravity_applies_and_places_the_ground(rig: Any, model_file: Any) -> None:
     import bpy
 
     bpy.ops.import_scene.mechanism(filepath=str(model_file))
@@ -314,7 +314,7 @@ def test_ranges_about_nothing_have_no_minus_zero(rig: Any) -> None:
     assert [_short_text(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]
 
 
-def test_a_bake_that_was_controlled_finer_than_it_plays_says_so(rig: Any, capfd: Any) -> None:
+def test_a_bake_controlled_at_a_finer_rate_is_shown_as_such(rig: Any, capfd: Any) -> None:
     import bpy
 
     bpy.context.scene.render.fps = 24

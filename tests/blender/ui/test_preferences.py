@@ -23,7 +23,7 @@ def enabled(blank: Any) -> Iterator[Any]:
     blank.preferences.addons.remove(entry)
 
 
-def test_nobody_enabled_us(blank: Any) -> None:
+def test_a_disabled_extension_has_default_preferences(blank: Any) -> None:
     import bpy
 
     from addon.blender.data import preferences

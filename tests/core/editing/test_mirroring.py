@@ -78,7 +78,7 @@ def test_a_joint_in_the_middle_is_mirrored_onto_itself(kind: Any, axis: Any, sig
     assert mirror_motion(motion, mirror).trajectories[0].values == pytest.approx(sign * np.array([0.1, 0.3]))
 
 
-def test_a_joint_that_no_mirror_shows_is_told_and_left() -> None:
+def test_a_joint_that_no_mirror_shows_is_reported_and_left() -> None:
     mechanism, _flip = symmetric(0, "revolute")
     mechanism.bodies.append(Body("tail", "Tail"))
     slanted = Dof("rotation", np.array([1.0, 1.0, 0.0]) / math.sqrt(2.0))
@@ -105,7 +105,7 @@ def test_the_mirror_image_of_a_screw_has_the_other_hand(pitch: float, alike: boo
         assert not mirror.joints and mirror.report.count("warning") == 1
 
 
-def test_a_mechanism_without_sides_is_told() -> None:
+def test_a_mechanism_without_sides_is_reported() -> None:
     frame = np.eye(4)
     arm = Joint("lift", "Lift", "revolute", "post", "arm", frame, frame, [Dof("rotation")])
     mechanism = Mechanism(bodies=[Body("post", "Post"), Body("arm", "Arm")], joints=[arm])

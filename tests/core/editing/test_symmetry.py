@@ -40,7 +40,7 @@ def test_what_is_whole_lacks_nothing() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from(["Left", "Right"]), st.sampled_from(["Front", "Middle", "Rear"]), st.integers(1, 3))
-def test_the_limb_that_is_left_is_told_of_once(side: str, leg: str, links: int) -> None:
+def test_a_limb_without_twin_is_reported_once(side: str, leg: str, links: int) -> None:
     """From the tip inwards: what is left of the other side begins where the two are no more alike."""
     chain = ["Tibia", "Femur", "Coxa"][:links]
     lame = without(hexapod(), {f"{side} {leg} {link}" for link in chain})
@@ -60,7 +60,7 @@ def test_the_middle_and_what_is_of_one_side_by_design() -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6))
-def test_a_part_that_hangs_elsewhere_is_told(seed: int) -> None:
+def test_a_part_attached_elsewhere_than_its_twin_is_reported(seed: int) -> None:
     """At the same place in the design, on another body than the mirror image does."""
     whole = hexapod()
     rng = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def test_a_part_that_hangs_elsewhere_is_told(seed: int) -> None:
     assert "bodies" in told
 
 
-def test_a_joint_more_on_one_side_is_told() -> None:
+def test_an_additional_joint_on_one_side_is_reported() -> None:
     whole = hexapod()
     knee = next(joint for joint in whole.joints if joint.name == "Left Front Knee")
     tibia = next(body for body in whole.bodies if body.name == "Left Front Tibia")
@@ -92,7 +92,7 @@ def test_a_joint_more_on_one_side_is_told() -> None:
     assert ("extra", "no twin") in {(each.first, each.what) for each in find_missing_twins(whole, sides)}
 
 
-def test_a_plane_that_is_not_sure_of_the_middle_tells_less() -> None:
+def test_an_uncertain_mirror_plane_reports_less() -> None:
     """Halves that are roughly mirror images: what stands nearer to the plane than they miss it is no limb."""
     whole = hexapod()
     sides = find_sides(whole)

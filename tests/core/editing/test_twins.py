@@ -158,7 +158,7 @@ def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
                 assert getattr(mine, name) == pytest.approx(getattr(its, name)), name
 
 
-def test_these_are_all_types_of_joints() -> None:
+def test_the_test_knows_all_types_of_joints() -> None:
     """Whatever type the editor offers, and any joint of the samples of the four formats."""
     known = {tuple(kinds) for kinds in ALL_KINDS.values()}
     assert {tuple(dof.kind for dof in make_dofs(type_)) for type_ in JOINT_TYPES} - known == set()
@@ -233,7 +233,7 @@ def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str
     )
 
 
-def test_what_differs_is_told_by_name_and_amount() -> None:
+def test_differences_are_reported_by_name_and_amount() -> None:
     mechanism, flip = symmetric(5, "revolute")
     sides = replace(find_sides(mechanism), plane=plane_of(flip))
     known = {part.id: part for part in (*mechanism.bodies, *mechanism.joints)}
@@ -393,7 +393,7 @@ def test_axes_of_no_length_are_nobodys_image(kind: str, own: tuple[float, ...], 
     assert np.abs(image).tolist() == pytest.approx(np.abs(own).tolist())
 
 
-def test_a_kept_mesh_stays_where_it_is_and_has_all_else_of_its_mate() -> None:
+def test_a_kept_mesh_stays_and_gets_all_else_from_its_twin() -> None:
     """It is the mirror image as it is: with its own file, size and pose."""
     rng = np.random.default_rng(3)
     shape = Shape("mesh", {"x": 1.0, "y": 2.0, "z": 3.0}, replace_pose(rng), mesh="left.obj")

@@ -255,7 +255,7 @@ def expected_of(joint: Joint, by_hand: ByHand) -> tuple[float | None, float | No
 
 @pytest.mark.skipif(not FILES, reason=f"real files are not here: {JUICE}")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_real_gait_is_what_its_file_says(path: Path) -> None:
+def test_a_real_gait_is_that_of_its_file(path: Path) -> None:
     root = etree.parse(str(path), etree.XMLParser(recover=True)).getroot()
     if root.find("Behaviors") is None:
         pytest.skip("a file without behaviours")

@@ -73,7 +73,7 @@ def degrees_at(mechanism: Mechanism, phase: Any, joint: str = "knee", **kwargs: 
 # ---------------------------------------------------------------------------------------- the engine
 
 
-def test_the_engine_turns_at_its_speed_after_holding_its_pose() -> None:
+def test_the_engine_rotates_at_its_speed_after_holding_its_pose() -> None:
     engine = Engine(standard_speed=30, speed_factor=0.5, pose_delay=1.0, pose_phase=90)
     phase = Gait(model(hinge(), does=[], engine=engine)).phase(np.array([0.0, 1.0, 2.0, 4.0, 5.0]))
     # 30 a minute at half speed is a quarter turn a second
@@ -97,7 +97,7 @@ def test_the_engine_is_the_one_that_steps(factor: float, pose_phase: float) -> N
     np.testing.assert_allclose(gait.phase(times), stepped, atol=1e-9)
 
 
-def test_the_end_of_a_turn_stays_the_end_and_the_start_the_start() -> None:
+def test_the_end_of_an_engine_cycle_stays_the_end_and_the_start_the_start() -> None:
     gait = Gait(model(hinge(), does=[], engine=Engine(60, 1.0, 0.0, 0.0)))
     assert gait.phase([0.0, 1.0]).tolist() == [0.0, TURN]
 
@@ -131,7 +131,7 @@ def test_step_below_zero_is_turned_up_once_and_then_rides_its_first_ramp() -> No
     assert degrees_at(mechanism, [-460.0])[0] == pytest.approx(10 * math.sin(2 * math.radians(-100)))
 
 
-def test_a_motors_phase_of_several_turns_is_harmless() -> None:
+def test_a_motor_phase_of_several_revolutions_is_accepted() -> None:
     for motion in (1, 2, 3):
         plain = model(hinge(), does=[clockwork(motion=motion, amplitude=10, phase=50)])
         wound = model(hinge(), does=[clockwork(motion=motion, amplitude=10, phase=50 + 3 * 360)])
@@ -157,7 +157,7 @@ def test_motion_none_commands_nothing_from_the_engine_and_everything_from_a_cont
 
 
 @pytest.mark.parametrize(("value", "expected"), [(10.0, 178.0), (-10.0, -178.0), (9.0, 180.0), (-9.0, -180.0)])
-def test_a_control_that_asks_for_more_than_half_a_turn_gets_178(value: float, expected: float) -> None:
+def test_a_control_that_asks_for_more_than_180_degrees_gets_178(value: float, expected: float) -> None:
     mechanism = model(hinge(), does=[clockwork(source=12, amplitude=20)])
     assert degrees_at(mechanism, [0.0], controls={"joystick 2 z": value})[0] == pytest.approx(expected)
 
@@ -174,7 +174,7 @@ def test_feedback_of_no_body_is_zero() -> None:
     assert degrees_at(model(hinge(), does=[clockwork(source=8, offset=4)]), [0.0])[0] == pytest.approx(4)
 
 
-def test_amplitude_modulation() -> None:
+def test_a_control_modulates_the_amplitude_of_a_clockwork() -> None:
     for number, name in {1: "joystick 1 x", 2: "joystick 1 y", 3: "joystick 1 z", 4: "joystick 1 r"}.items():
         mechanism = model(hinge(), does=[clockwork(motion=1, amplitude=10, offset=1, amp_mod=number)])
         assert Gait(mechanism).controls == [name]
@@ -205,7 +205,7 @@ def test_behaviours_add_up_before_the_stops_clamp() -> None:
 # ---------------------------------------------------------------------------------------- joints
 
 
-def test_a_joint_that_the_file_counts_backwards_turns_back() -> None:
+def test_a_joint_with_negative_sign_in_the_file_rotates_back() -> None:
     mechanism = model(hinge(sign=-1.0, lower=math.radians(-20)), does=[clockwork(motion=1, amplitude=30)])
     np.testing.assert_allclose(degrees_at(mechanism, [90.0, 270.0]), [-20, 30])
 
@@ -254,7 +254,7 @@ def through(*nodes: NetworkNode, value: float | None = None) -> np.ndarray:
     return Gait(mechanism).evaluate(np.zeros(5), {"joystick 1 x": np.array([-2, -0.5, 0, 0.5, 2])}).position["piston"]
 
 
-def test_simple_nodes() -> None:
+def test_arithmetic_nodes_compute_their_functions() -> None:
     given = np.array([-2, -0.5, 0, 0.5, 2])
     np.testing.assert_allclose(through(NetworkNode("n", "absolute")), abs(given))
     np.testing.assert_allclose(through(NetworkNode("n", "limit", minimum=-0.7, maximum=1)), [-0.7, -0.5, 0, 0.5, 1])
@@ -307,7 +307,7 @@ def test_a_cycle_never_happens() -> None:
     assert Gait(model(slider(), hinge(), does=[does])).joints == ["knee"]
 
 
-def test_network_sources() -> None:
+def test_network_source_nodes_read_their_inputs() -> None:
     ypr = np.array([20.0, 30.0, -40.0])
     cos = lambda angle: math.cos(math.radians(angle))  # noqa: E731
     expected = {1: 77.0, 6: 20.0, 7: 30 * cos(-40), 8: -40 * cos(30), 14: 0.25, 9: 0.0, 0: 0.0}
@@ -334,7 +334,7 @@ def test_a_negative_wave_input_stays_on_the_first_ramp() -> None:
 
 
 @pytest.mark.parametrize("degrees", [360.0, 720.0])
-def test_a_full_turn_is_no_spike(degrees: float) -> None:
+def test_a_full_revolution_gives_no_spike(degrees: float) -> None:
     assert through(NetworkNode("w", "wave", duty_cycle=50, output_range=45), value=degrees)[0] == pytest.approx(0)
 
 
@@ -415,7 +415,7 @@ def test_baked_motion_is_the_command_at_every_time() -> None:
     np.testing.assert_allclose(motion.trajectories[0].values, expected, atol=1e-12)
 
 
-def test_a_baked_wheel_turns_by_the_integral_of_its_velocity() -> None:
+def test_a_baked_wheel_rotates_by_the_integral_of_its_velocity() -> None:
     nodes = [NetworkNode("x", "source", source=2), NetworkNode("m", "motor", joint="knee", velocity=True)]
     mechanism = model(hinge(sign=-1.0), does=[network(nodes, ("x", "m", 3.0))])
     mechanism.joints[0].dofs[0].position = 0.5
@@ -424,7 +424,7 @@ def test_a_baked_wheel_turns_by_the_integral_of_its_velocity() -> None:
     np.testing.assert_allclose(motion.trajectories[0].values, 0.5 - 1.5 * times**2)
 
 
-def test_servos_of_one_name_are_told_apart() -> None:
+def test_servos_of_one_name_are_distinguished() -> None:
     joints = [hinge("a"), hinge("b"), hinge("c"), hinge("d")]
     for joint, name in zip(joints, ["Knee", "Knee", "Hip", ""], strict=True):
         joint.name = name
@@ -505,7 +505,7 @@ def test_the_grid_goes_from_zero_to_the_end_or_just_before(seconds: float, step:
     assert track.values == pytest.approx(np.radians(30) * np.sin(TURN * np.arange(count) * step), abs=1e-12)
 
 
-def test_controls_are_held() -> None:
+def test_controls_keep_their_values_while_a_gait_is_sampled() -> None:
     (track,) = sample_gait(turning_leg(swinging(control=2)), {"joystick 1 y": -0.5}, 1.0, 0.1).trajectories
     assert track.values == pytest.approx(-np.radians(15) * np.sin(TURN * track.times), abs=1e-12)
 
@@ -520,14 +520,14 @@ def test_a_wheel_has_turned_by_the_integral_of_its_speed_however_coarse_the_grid
     assert track.times == pytest.approx(np.arange(len(track.times)) * step)
 
 
-def test_a_model_without_a_gait_is_refused() -> None:
+def test_a_model_without_a_gait_is_rejected() -> None:
     mechanism = turning_leg()
     mechanism.source = Source(path="walker.jm")
     with pytest.raises(FormatError, match=r"^walker.jm: 'walker' has no gait\. Choose a motion"):
         sample_gait(mechanism, {}, 1.0, 0.032)
 
 
-def test_controls_that_are_not_heard_or_go_too_far_are_told() -> None:
+def test_controls_that_are_not_heard_or_go_too_far_are_reported() -> None:
     report = Report()
     report_inputs(find_gait(turning_leg(swinging(control=2))), {"joystick 1 y": 0.5, "joystick 2 x": 0.5}, report)
     assert [entry.code for entry in report.entries] == ["input-unheard"]
@@ -538,7 +538,7 @@ def test_controls_that_are_not_heard_or_go_too_far_are_told() -> None:
     assert "it reads none" in report.entries[1].message
 
 
-def test_the_hexapod_steps_once_in_a_turn_of_its_engine(sample_models: Path) -> None:
+def test_the_hexapod_steps_once_in_a_cycle_of_its_engine(sample_models: Path) -> None:
     from addon import formats
 
     mechanism = formats.load(sample_models / "hexapod" / "hexapod.jm")

@@ -151,7 +151,7 @@ def test_what_walks_by_itself_is_let_go_by_the_key_for_it() -> None:
     assert live.input_values == {Y: 0.0}
 
 
-def test_inputs_that_no_preset_tells_apart_get_axes_of_their_kind() -> None:
+def test_inputs_that_no_preset_distinguishes_get_axes_of_their_kind() -> None:
     found = {binding.input: binding for binding in bind_inputs([X, Y, Z, R, "joystick 2 y", "key left/right"], {})}
     assert {name: binding.axis for name, binding in found.items()} == {
         X: "RIGHT_LEFT",

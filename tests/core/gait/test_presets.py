@@ -89,7 +89,7 @@ def test_a_mechanism_that_walks_by_itself_does_so_with_all_inputs_at_rest() -> N
     assert "STAND" not in found
 
 
-def test_names_say_nothing() -> None:
+def test_input_presets_do_not_depend_on_names() -> None:
     mechanism = loaded(HEXAPOD)
     expected = find_input_presets(mechanism)
     mechanism.name = mechanism.source.path = ""

@@ -17,7 +17,7 @@ from tests.support.kinematics_helpers import random_mechanism, some_values
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_gaps_are_between_the_bodies_that_the_tree_poses(seed: int) -> None:
+def test_loop_residuals_are_between_the_bodies_posed_by_the_tree(seed: int) -> None:
     mechanism = random_mechanism(seed)
     tree = spanning_tree(mechanism)
     system = LoopSystem(mechanism, tree)

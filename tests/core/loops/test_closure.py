@@ -76,7 +76,7 @@ def test_a_closed_four_bar_is_closed_whichever_way_its_joints_point(turned: str)
         assert positions[joint.id] == joint.dofs[0].position
 
 
-def test_the_gap_is_that_of_the_body_which_tree_and_chord_place_apart() -> None:
+def test_the_residual_is_between_the_poses_of_a_body_by_tree_and_chord() -> None:
     a, b, c, d = four_bar_angles(0.8)
     (opening,) = loop_openings(four_bar((a, b + 0.1, c, d))).values()
     # the tree hangs the coupler on the crank; through the rocker it starts where its own angle, turned by c + d, has it
@@ -103,14 +103,14 @@ def test_an_open_four_bar_closes_with_the_least_change(turned: str) -> None:
     assert np.abs(np.array(four_bar_angles(found[0])) - found).max() < 1e-9
 
 
-def test_a_loop_that_cannot_close_says_how_far_it_stays_open() -> None:
+def test_a_loop_that_cannot_close_reports_how_far_it_stays_open() -> None:
     mechanism = four_bar((0.0, 0.5, 0.5, 0.5))
     mechanism.joints[3].frame_parent = at(40.0)  # the pivots are farther apart than all bars together
     _, _, after = close_loops(mechanism)
     assert max(next(iter(after.values()))) > 1.0
 
 
-def test_a_slider_crank_closes_exactly_where_trigonometry_says() -> None:
+def test_a_slider_crank_closes_exactly_as_in_trigonometry() -> None:
     """Crank 0.6 at angle a, rod 1.5, slider along x: s = 0.6 cos a + sqrt(1.5^2 - (0.6 sin a)^2)."""
     a = 0.7
     slide = Joint("S", "S", "prismatic", None, "piston", dofs=[Dof("translation", X, position=1.9)])

@@ -65,7 +65,7 @@ def test_what_is_interpolated_is_as_closed_as_what_is_solved(make: Callable[[], 
             assert found.values == pytest.approx(solved, abs=1e-7)
 
 
-def test_what_no_equation_tells_changes_least() -> None:
+def test_undetermined_joint_values_change_least() -> None:
     """A rod and a strut spin between two balls: steps are those of the pseudoinverse, also away from where equations
     were reduced."""
     (linkage,) = find_linkages(suspension(1))

@@ -26,7 +26,7 @@ def test_a_straight_line_crosses_its_stop_between_keys() -> None:
     assert (found.lower, found.upper) == (-0.5, 0.5)
 
 
-def test_a_held_value_is_beyond_from_its_key_to_the_next() -> None:
+def test_a_held_value_is_past_its_stop_from_its_key_to_the_next() -> None:
     found = check_servo(line((0, 0), (1, 2), (3, 0), (4, 0), held=[True, True, True, True]), (None, 0.5))
     assert [(each.start, each.end, each.by) for each in found.outside] == [(1.0, 3.0, 1.5)]
     assert found.jump == 2.0 and found.jump_at == 1.0

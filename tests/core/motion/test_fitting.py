@@ -49,7 +49,7 @@ def fit(*tracks: Trajectory, **how: object) -> tuple[dict[str, Trajectory], Repo
     return {each.name: each for each in made.trajectories}, report
 
 
-def test_servos_are_told_apart_by_what_they_move() -> None:
+def test_servos_are_distinguished_by_what_they_move() -> None:
     servos = mechanism_servos(robot())
     assert [name for name in servos if "/" not in name] == ["Hip", "Lift", "Bolt"]
     assert servos["Hip"] == Servo("Hip", "1", False, -1.0, 0.5)
@@ -73,7 +73,7 @@ def test_degrees_and_millimetres_become_radians_and_metres_where_the_file_names_
     assert found["Hip"].values is tracks[0].values, "what needs no change is not touched"
 
 
-def test_reasons_are_told_in_words() -> None:
+def test_reasons_are_reported_in_words() -> None:
     _, report = fit(track("hip", 0), track("Tail", 0), track("Neck", 0), track("Horn", 0), track("Horn", 1))
     told = {entry.where: entry.message for entry in report.entries if entry.code == "servo-unmatched"}
     assert "inactive in the mechanism" in told["Tail"]
@@ -83,20 +83,20 @@ def test_reasons_are_told_in_words() -> None:
     assert "Servos matched by name: 1 of 4" in report.entries[0].message
 
 
-def test_one_whose_servo_the_mapping_gave_away_is_not_kept_beside_it() -> None:
+def test_a_trajectory_whose_servo_is_mapped_to_another_is_dropped() -> None:
     found, report = fit(track("left", 0.1), track("Hip", 0.2), track("Lift", 0.05), mapping={"left": "Hip", "Lift": ""})
     assert {name: each.values.tolist() for name, each in found.items()} == {"Hip": [0.1]}
     assert "the mapping gives its servo to 'left'" in str(report)
     assert "the mapping leaves it out" in str(report)
 
 
-def test_a_motion_for_another_is_refused_by_name() -> None:
+def test_a_motion_for_another_is_rejected_by_name() -> None:
     with pytest.raises(FormatError, match=r"^walk.xmdi: no servo of motion 'walk' \('Horn'\) is in 'robot'"):
         fit(track("Horn", 0.0))
     assert fit() == ({}, Report(fit()[1].entries)), "one without servos has nothing to miss"
 
 
-def test_stops_are_counted_clamped_or_refused() -> None:
+def test_stops_are_counted_clamped_or_rejected() -> None:
     tracks = track("Hip", -2.0, 0.0, 0.50005, 0.6), track("Lift", 0.3), track("Neck/tilt", 9.0)
     found, report = fit(*tracks)
     assert found["Hip"].values.tolist() == [-2.0, 0.0, 0.50005, 0.6]

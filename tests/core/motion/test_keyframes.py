@@ -38,5 +38,5 @@ def test_a_sine_keeps_about_as_many_keys_as_its_curvature_asks_for() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_keys_stay(count: int) -> None:
+def test_up_to_two_keys_are_kept(count: int) -> None:
     assert simplified_key_indices(np.arange(float(count)), np.zeros(count), 1.0).tolist() == list(range(count))

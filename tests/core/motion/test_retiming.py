@@ -69,7 +69,7 @@ def test_a_closed_motion_repeats_itself(seed: int, rounds: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.05, 1.0))
-def test_an_open_motion_goes_back_in_the_gap(seed: int, gap: float) -> None:
+def test_an_open_motion_returns_in_the_pause(seed: int, gap: float) -> None:
     motion = some_motion(seed, closed=False)
     first, last = ends(motion)
     period = last - first + gap
@@ -83,7 +83,7 @@ def test_an_open_motion_goes_back_in_the_gap(seed: int, gap: float) -> None:
     assert middle == pytest.approx(own.values[-1] if own.holds()[-1] else (own.values[0] + own.values[-1]) / 2)
 
 
-def test_by_default_the_gap_is_the_usual_step() -> None:
+def test_the_default_pause_is_the_usual_step() -> None:
     frames = 0.032 * np.array([0, 1, 2, 3, 10])
     motion = Motion("m", [Trajectory("a", frames, np.arange(5.0))])
     assert median_key_interval(frames) == pytest.approx(0.032)
@@ -163,7 +163,7 @@ def test_a_wanted_duration_is_met() -> None:
     assert ends(made) == pytest.approx((first, first + 12.5))
 
 
-def test_only_some_servos() -> None:
+def test_an_offset_applies_to_the_chosen_servos_only() -> None:
     motion = some_motion(5)
     made = shift_motion(motion, 0.25, only={"short"})
     assert servo(made, "short").times == pytest.approx(servo(motion, "short").times + 0.25)
@@ -200,7 +200,7 @@ def test_how_keys_go_on_is_kept(interpolation: str) -> None:
         (lambda motion: speed_factor_for(0.0, 1.0, 0.0), "above 0"),
     ],
 )
-def test_what_cannot_be_is_refused(change: object, words: str) -> None:
+def test_impossible_retiming_is_rejected(change: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         change(some_motion(1))  # type: ignore[operator]
 

@@ -31,7 +31,7 @@ def test_the_exact_name_goes_before_a_similar_one() -> None:
     assert match.unmatched == {"LEFTHIP": "servo 'left_hip' already follows 'left_hip'"}
 
 
-def test_nothing_is_guessed_where_several_may_be_meant() -> None:
+def test_ambiguous_servo_names_are_not_matched() -> None:
     match = match_servos(["left hip"], ["Left_Hip", "left-hip"])
     assert not match.pairs
     assert match.unmatched == {"left hip": "several servos may be meant: 'Left_Hip', 'left-hip'"}
@@ -40,7 +40,7 @@ def test_nothing_is_guessed_where_several_may_be_meant() -> None:
     assert match.unmatched["left-hip"] == "servo 'left hip' may be meant by several: 'Left_Hip', 'left-hip'"
 
 
-def test_numbers_stay_apart() -> None:
+def test_numbers_in_servo_names_stay_separate() -> None:
     assert not match_servos(["leg 1-2", "leg12"], ["leg_12"]).unmatched.keys() - {"leg 1-2"}
     assert match_servos(["leg 1-2"], ["leg_12", "leg.1.2"]).pairs == {"leg 1-2": "leg.1.2"}
 
@@ -61,20 +61,20 @@ def test_a_mapping_goes_before_everything() -> None:
     assert taken.unmatched["hip"] == "servo 'Hip' already follows 'a'"
 
 
-def test_a_mapping_to_one_servo_twice_or_to_a_misspelled_one_is_told() -> None:
+def test_a_mapping_to_one_servo_twice_or_to_a_misspelled_one_is_reported() -> None:
     match = match_servos(["a", "b", "c"], ["Left Hip"], {"a": "Left Hip", "b": "Left Hip", "c": "left_hip"})
     assert not match.pairs
     assert match.unmatched["a"] == match.unmatched["b"] == "the mapping gives servo 'Left Hip' to several: 'a', 'b'"
     assert match.unmatched["c"].endswith("does not have; it has 'Left Hip'")
 
 
-def test_a_joint_of_several_coordinates_is_told_its_servos() -> None:
+def test_a_joint_of_several_dofs_is_reported_with_its_servos() -> None:
     match = match_servos(["Neck"], ["neck/1", "neck/2"])
     assert "'neck/1', 'neck/2'" in match.unmatched["Neck"]
     assert match_servos(["neck_2"], ["neck/1", "neck/2"]).pairs == {"neck_2": "neck/2"}
 
 
-def test_names_that_are_only_separators_are_not_alike() -> None:
+def test_names_of_separators_only_do_not_match() -> None:
     assert match_servos(["__", ""], ["--", "neck/1"]).unmatched.keys() == {"__", ""}
 
 
@@ -82,7 +82,7 @@ NAMES = st.lists(st.text("aAbB1 _-/é", max_size=4), max_size=8)
 
 
 @given(NAMES, NAMES, st.dictionaries(st.text("aAb_", max_size=2), st.text("aAb_", max_size=2), max_size=3))
-def test_every_name_is_told_once_and_no_servo_follows_two(
+def test_every_name_is_reported_once_and_no_servo_follows_two(
     names: list[str], known: list[str], mapping: dict[str, str]
 ) -> None:
     match = match_servos(names, known, mapping)

@@ -91,7 +91,7 @@ def _check(paths: list[Path]) -> int:
     return tried
 
 
-def test_exports_and_edits_of_a_kept_document_are_those_of_one_read_anew() -> None:
+def test_exports_and_edits_of_a_kept_document_are_those_of_one_read_again() -> None:
     assert _check(_samples()) >= 6
 
 

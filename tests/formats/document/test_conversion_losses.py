@@ -32,7 +32,7 @@ def told(text: str, format: str) -> list[str]:
     return [entry.message for entry in formats.dumps(mechanism, format)[1].entries]
 
 
-def test_every_loss_says_what_it_changes() -> None:
+def test_every_loss_has_its_effect() -> None:
     """Each code that any writer adds, found in their source, has an effect."""
     codes = set()
     for path in ADDON.rglob("*.py"):
@@ -45,14 +45,14 @@ def test_every_loss_says_what_it_changes() -> None:
 
 
 @pytest.mark.parametrize("format", ["juice", "shift"])
-def test_limits_of_speeds_that_only_skel_has_are_told(format: str) -> None:
+def test_limits_of_speeds_that_only_skel_has_are_reported(format: str) -> None:
     found = told(SKEL, format)
     assert f"Limits of a joint's velocity: not written (joint 'j1'). {SIMULATION}" in found
     assert f"Limits of a joint's acceleration: not written (joint 'j1'). {SIMULATION}" in found
     assert not any("Limits of a joint's force" in message for message in found)
 
 
-def test_limits_that_x_xy_keeps_in_its_comments_are_told_when_they_go_on_from_there() -> None:
+def test_limits_that_x_xy_keeps_in_its_comments_are_reported_when_they_go_on_from_there() -> None:
     assert not any("Limits of a joint's" in message for message in told(SKEL, "x_xy"))
     between = formats.dumps(formats.loads(SKEL.encode(), "model"), "x_xy")[0]
     assert f"Limits of a joint's velocity: not written (joint 'j1'). {SIMULATION}" in told(between, "juice")
@@ -62,7 +62,7 @@ def test_limits_that_x_xy_keeps_in_its_comments_are_told_when_they_go_on_from_th
 
 
 @pytest.mark.parametrize("kind", ["velocity", "locked"])
-def test_an_actuator_that_no_servo_is_is_told_by_juice_and_kept_by_the_others(kind: str) -> None:
+def test_an_actuator_that_is_no_servo_is_reported_by_juice_and_kept_by_others(kind: str) -> None:
     text = SKEL.replace('name="j1">', f'name="j1" actuator="{kind}">')
     assert f"Actuator type '{kind}' of a joint: not written (joint 'j1'). {SIMULATION}" in told(text, "juice")
     for format in ("x_xy", "shift"):
@@ -80,7 +80,7 @@ def test_limits_that_bound_nothing_or_are_the_servos_force_are_no_loss(limits: s
 
 
 @pytest.mark.parametrize("format", ["juice", "skel", "shift"])
-def test_ranges_and_edges_that_only_x_xy_has_are_told_once(format: str) -> None:
+def test_ranges_and_edges_that_only_x_xy_has_are_reported_once(format: str) -> None:
     found = told(X_XY, format)
     assert (
         sum("(pos_min, pos_max)" in message and message.endswith(f"(body 'a'). {ORGANIZATION}") for message in found)
@@ -90,7 +90,7 @@ def test_ranges_and_edges_that_only_x_xy_has_are_told_once(format: str) -> None:
 
 
 @pytest.mark.parametrize("text", [SKEL, X_XY])
-def test_nothing_of_it_is_told_where_it_is_written(text: str) -> None:
+def test_losses_are_not_reported_where_the_format_has_the_value(text: str) -> None:
     mechanism = formats.loads(text.encode(), "model")
     assert not any("not written" in message for message in told(text, mechanism.source.format))
 
@@ -100,7 +100,7 @@ FREE = """<skel version="1.0"><world name="w"><skeleton name="s">
 <joint type="free" name="j0"><parent>world</parent><child>a</child>{}</joint></skeleton></world></skel>"""
 
 
-def test_a_joint_that_holds_nothing_is_none_in_juice_and_where_it_began_is_told() -> None:
+def test_a_joint_that_holds_nothing_is_none_in_juice_and_where_it_began_is_reported() -> None:
     found = [message for message in told(FREE.format(""), "juice") if "'j0'" in message]
     assert found == [f"Free joint: not written, bodies of Juice are free without one (joint 'j0'). {ORGANIZATION}"]
     start = "<init_pos>0 0 0 1 2 3</init_pos><init_vel>0 0 1 0 0 0</init_vel>"

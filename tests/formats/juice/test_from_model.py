@@ -44,7 +44,7 @@ def test_a_mesh_becomes_the_box_that_holds_it_where_it_is_drawn(tmp_path: Path) 
     assert checked >= 4
 
 
-def test_a_mesh_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_mesh_that_is_missing_is_reported(tmp_path: Path) -> None:
     alone = tmp_path / "alone.json"
     alone.write_bytes(read_bytes(PUMPJACK))
     _, told = converted(formats.load(alone), tmp_path)

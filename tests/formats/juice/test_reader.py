@@ -77,7 +77,7 @@ def test_every_body_and_joint_is_there(path: Path) -> None:
 
 
 @each_file
-def test_bodies_stand_where_the_file_says(path: Path) -> None:
+def test_bodies_stand_where_the_file_has_them(path: Path) -> None:
     tree = ET.parse(path).getroot()
     for body, element in zip(formats.load(path).bodies, tree.iter("Body"), strict=True):
         assert np.abs(body.pose - matrix(element)).max() < 1e-6
@@ -102,7 +102,7 @@ def test_shapes_are_those_of_the_file(path: Path) -> None:
 
 
 @each_file
-def test_both_frames_of_a_joint_meet_where_the_file_says(path: Path) -> None:
+def test_both_frames_of_a_joint_meet_where_the_file_has_them(path: Path) -> None:
     tree = ET.parse(path).getroot()
     mechanism = formats.load(path)
     pose = {body.id: body.pose for body in mechanism.bodies}
@@ -161,7 +161,7 @@ def test_stops_hold_the_second_body_where_the_program_does(path: Path) -> None:
 
 
 @each_file
-def test_world_and_engine(path: Path) -> None:
+def test_world_and_engine_have_the_values_of_the_file(path: Path) -> None:
     tree = ET.parse(path).getroot()
     mechanism = formats.load(path)
     assert mechanism.world.gravity == pytest.approx([0, 0, -number(tree, "Gravity", default=9.81)])
@@ -237,7 +237,7 @@ def test_a_serialization_id_stands_in_for_a_missing_id_and_is_a_second_name() ->
     assert (made.parent, made.child) == ("10", "5")
 
 
-def test_missing_elements_take_the_programs_defaults_and_are_told_once() -> None:
+def test_missing_elements_take_the_programs_defaults_and_are_reported_once() -> None:
     mechanism = formats.loads(document("<Body><ID>1</ID></Body><Body><ID>2</ID></Body>"))
     assert mechanism.world.gravity[2] == -9.81
     assert mechanism.bodies[1].mass == 1.0
@@ -246,7 +246,7 @@ def test_missing_elements_take_the_programs_defaults_and_are_told_once() -> None
     assert told == ["Body has no Mass in 2 elements; Juice's default is used"]
 
 
-def test_an_unknown_shape_is_kept_as_none_and_told() -> None:
+def test_an_unknown_shape_is_kept_as_none_and_reported() -> None:
     mechanism = formats.loads(
         document("<Body><ID>1</ID><Shape>9</Shape></Body><Body><ID>2</ID><Shape>0</Shape></Body>")
     )
@@ -255,7 +255,7 @@ def test_an_unknown_shape_is_kept_as_none_and_told() -> None:
     assert mechanism.bodies[0].extra["Shape"] == 9
 
 
-def test_dangling_references_become_nothing_and_are_told() -> None:
+def test_dangling_references_become_nothing_and_are_reported() -> None:
     motor = "<Clockwork><ClockworkMotors><ClockworkMotor><JointID>99</JointID></ClockworkMotor></ClockworkMotors>"
     joint = "<RevoluteJoint><ID>1</ID><Body1>7</Body1><Body2>1</Body2></RevoluteJoint>"
     mechanism = formats.loads(document("<Body><ID>1</ID><Twin>8</Twin></Body>", joint, motor + "</Clockwork>"))
@@ -283,7 +283,7 @@ def test_a_jm3_has_its_world_beside_its_model() -> None:
     assert len(mechanism.bodies) == 1
 
 
-def test_motors_of_a_jpm_lend_their_strength_to_joints_that_have_none() -> None:
+def test_motors_of_a_jpm_give_their_max_force_to_joints_without_one() -> None:
     text = """<Model><Body><Component><ID>1</ID></Component></Body>
       <RevoluteJoint><Joint><Component><ID>2</ID></Component><Body1>1</Body1></Joint></RevoluteJoint>
       <RevoluteJoint><Joint><Component><ID>3</ID></Component><Gain>1</Gain></Joint></RevoluteJoint>
@@ -309,7 +309,7 @@ def test_a_name_that_looks_like_an_element_is_a_name() -> None:
     assert formats.loads(text).bodies[0].name == "Left <b>hip</b>"
 
 
-def test_shared_names_are_told() -> None:
+def test_shared_names_are_reported() -> None:
     text = document("<Body><ID>1</ID><Name>Leg</Name></Body><Body><ID>2</ID><Name>Leg</Name></Body>")
     assert "shared-name" in codes(formats.loads(text))
 

@@ -61,14 +61,14 @@ def test_an_arm_holds_its_pose_in_juice(blank: Any, tmp_path: Path, law: str) ->
     assert abs(drop_after(formats.load(target), law)) < 0.03
 
 
-def test_without_what_was_chosen_it_would_fall(blank: Any, tmp_path: Path) -> None:
+def test_an_arm_without_chosen_gains_falls(blank: Any, tmp_path: Path) -> None:
     mechanism = formats.load(converted(tmp_path)[1])
     for joint in mechanism.joints:
         joint.dofs[0].max_force = 0.0
     assert drop_after(mechanism, "JUICE") > 0.3
 
 
-def test_it_goes_back_as_it_was(blank: Any, tmp_path: Path) -> None:
+def test_a_converted_model_goes_back_as_it_was(blank: Any, tmp_path: Path) -> None:
     """Also through Blender, which keeps numbers in 32 bits; and what is set there is kept."""
     source, target = converted(tmp_path)
     assert bpy.ops.import_scene.mechanism(filepath=str(target)) == {"FINISHED"}

@@ -140,7 +140,7 @@ def test_an_unedited_document_comes_back(mechanism: Mechanism) -> None:
 
 
 @each_file
-def test_one_mass_changes_one_line(path: Path) -> None:
+def test_an_edited_mass_changes_one_line(path: Path) -> None:
     mechanism = formats.load(path)
     holder, attribute, tag = (
         (mechanism.bodies[-1], "mass", "Mass") if mechanism.bodies else (mechanism.world, "cfm", "CFM")
@@ -169,7 +169,7 @@ def test_only_the_moved_component_changes(mechanism: Mechanism) -> None:
     assert not any("Rotation" in line for line in new)
 
 
-def test_a_turned_body_keeps_its_turns_near_the_old_ones(mechanism: Mechanism) -> None:
+def test_a_rotated_body_keeps_its_angles_near_the_old_ones(mechanism: Mechanism) -> None:
     body = mechanism.bodies[0]
     tilt = math.radians(5)
     turn = np.eye(4)
@@ -190,7 +190,7 @@ def test_a_joint_follows_its_parent(mechanism: Mechanism) -> None:
     assert np.abs(again.frame_child - mechanism.joints[0].frame_child).max() < 1e-8
 
 
-def test_a_joint_whose_bodies_disagree_is_told(mechanism: Mechanism) -> None:
+def test_a_joint_whose_bodies_disagree_is_reported(mechanism: Mechanism) -> None:
     mechanism.bodies[1].pose[2, 3] += 1
     assert "joint-apart" in [entry.code for entry in formats.dumps(mechanism)[1].entries]
 
@@ -510,7 +510,7 @@ def test_a_joint_that_is_turned_is_simulated_about_the_axis_that_is_drawn(
     assert [made.dofs[0].lower, made.dofs[0].upper] == pytest.approx(stops, abs=1e-9)
 
 
-def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
+def test_what_juice_cannot_hold_is_approximated_or_left_out_and_reported() -> None:
     mechanism = pendulum()
     hub, arm = mechanism.bodies
     hub.shapes = [Shape("mesh", {"x": 1.0, "y": 2.0, "z": 4.0}, mesh="hub.obj"), Shape("axes")]
@@ -538,7 +538,7 @@ def test_what_juice_cannot_hold_is_approximated_or_left_out_and_told() -> None:
     }  # fmt: skip
 
 
-def test_what_stands_beside_bodies_and_joints_is_told_too() -> None:
+def test_unsupported_content_beside_bodies_and_joints_is_reported_too() -> None:
     mechanism = pendulum()
     mechanism.bodies[0].shapes = [
         Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0}, collision=False, color=(1.0, 0.0, 0.0, 1.0))
@@ -581,7 +581,7 @@ def test_a_failed_save_leaves_the_old_file_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.jm"]
 
 
-def test_a_kept_document_that_is_spoilt_is_written_anew() -> None:
+def test_a_kept_document_that_is_spoilt_is_rewritten() -> None:
     mechanism = formats.loads(DOCUMENT.encode())
     mechanism.source.text = mechanism.source.text[:500]
     text, report = formats.dumps(mechanism)
@@ -692,7 +692,7 @@ def strengths(mechanism: Mechanism) -> list[tuple[float, float]]:
     return [(joint.dofs[0].gain, joint.dofs[0].max_force) for joint in back.joints]
 
 
-def test_servos_without_strength_are_given_what_holds_what_they_carry() -> None:
+def test_servos_without_max_force_get_one_that_holds_their_load() -> None:
     """Three times the weight's torque with everything stretched out: at the shoulder 2 kg at 0.5 m and at 1.5 m."""
     g = 9.81
     shoulder, elbow = (10, pytest.approx(12 * g, 5e-3)), (10, pytest.approx(3 * g, 5e-3))

@@ -91,13 +91,13 @@ def test_the_unit_of_a_collada_file_counts_where_it_is_asked_for(tmp_path: Path)
     assert mesh_box(path, ignore_unit=False) == pytest.approx(np.array(samples.EDGES) / 100, rel=1e-6)
 
 
-def test_a_collada_file_tells_its_material(tmp_path: Path) -> None:
+def test_a_collada_file_gives_its_material(tmp_path: Path) -> None:
     surface = read_collada(put(tmp_path, "a.dae", samples.dae()))[0]
     assert (surface.material, surface.color) == ("Red", (1.0, 0.0, 0.0, 1.0))
     assert surface.counts.tolist() == [3, 3, 3, 3]
 
 
-def test_nothing_that_a_mesh_names_is_opened(tmp_path: Path) -> None:
+def test_files_that_a_mesh_names_are_not_opened(tmp_path: Path) -> None:
     outside = '<library_images><image id="i"><init_from>/etc/passwd</init_from></image></library_images>'
     put(tmp_path, "out.dae", samples.dae(extra=outside))
     put(tmp_path, "out.obj", samples.obj("mtllib ../out.mtl\n"))
@@ -156,14 +156,16 @@ def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.M
 # ---- materials of .obj files
 
 
-def test_one_mtl_by_many_names_is_read_once(tmp_path: Path) -> None:
+def test_an_mtl_with_many_names_is_read_once(tmp_path: Path) -> None:
     names = ["paint.mtl", "./paint.mtl", "PAINT.mtl", *(f"{'x/../' * k}paint.mtl" for k in range(1, 50))]
     put(tmp_path, "paint.mtl", b"newmtl a\nKd 1 0 0\n")
     made = sanitize_obj(put(tmp_path, "a.obj", "".join(f"mtllib {name}\n" for name in names).encode()), [], (), {})
     assert made.materials.count(b"newmtl") == 1
 
 
-def test_there_is_an_end_to_the_mtls_of_an_obj(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mtl_files_of_an_obj_are_limited_in_size_and_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(9):
         put(tmp_path, f"{number}.mtl", b"newmtl a\nKd 1 0 0\n")
     path = put(tmp_path, "a.obj", b"".join(b"mtllib %d.mtl\n" % number for number in range(9)))
@@ -277,7 +279,7 @@ def test_the_feet_of_real_models_weigh_as_in_dart(corpus: Path) -> None:
         assert formats.dumps(mechanism)[0] == mechanism.source.text
 
 
-def test_the_report_says_what_became_of_the_moments(tmp_path: Path) -> None:
+def test_the_report_has_the_source_of_the_moments_of_inertia(tmp_path: Path) -> None:
     put(tmp_path, "cm.dae", samples.dae(unit=0.01))
     mechanism = completed(model_of(tmp_path, "cm.dae", "gone.stl", "http://x.org/a.obj"))
     entries = {entry.code: entry for entry in mechanism.report.entries}

@@ -83,7 +83,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_geometry_is_read_and_what_is_broken_beside_it_is_told(what: str, tmp_path: Path) -> None:
+def test_geometry_is_read_and_what_is_broken_beside_it_is_reported(what: str, tmp_path: Path) -> None:
     text, told, colorless = BROKEN[what]
     ((sound,), said), ((found,), report) = read(SOUND, tmp_path), read(text, tmp_path)
     assert said == "" and told in report and bool(report) == bool(told)
@@ -93,14 +93,14 @@ def test_geometry_is_read_and_what_is_broken_beside_it_is_told(what: str, tmp_pa
     assert mesh_box(tmp_path / "a.dae") == pytest.approx(np.ptp(sound.points, axis=0), rel=1e-6)
 
 
-def test_a_file_of_nothing_but_lines_is_refused_for_what_it_is(tmp_path: Path) -> None:
+def test_a_file_of_nothing_but_lines_is_rejected_with_the_reason(tmp_path: Path) -> None:
     text = re.sub("<triangles.*</triangles>", LINES, SOUND)
     with pytest.raises(MeshError, match=r"contains no polygons: lines and points are left out"):
         read(text, tmp_path)
 
 
 @pytest.mark.parametrize("word", ["NaN", "nan", "INF", "-INF", "inf"])
-def test_points_that_are_no_numbers_are_refused(word: str, tmp_path: Path) -> None:
+def test_points_that_are_no_numbers_are_rejected(word: str, tmp_path: Path) -> None:
     number = re.search(r"<float_array[^>]*>(\S+)", SOUND)
     assert number is not None
     text = SOUND.replace(number[0], number[0][: -len(number[1])] + word)
@@ -117,7 +117,7 @@ def test_a_skew_moves_points_along_its_second_axis(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_skew_turns_its_first_axis_by_its_angle(seed: int, tmp_path: Path) -> None:
+def test_a_skew_rotates_its_first_axis_by_its_angle(seed: int, tmp_path: Path) -> None:
     """And leaves the second, and what is across to both, where they are."""
     chance = np.random.default_rng(seed)
     turned, along = (axis / np.linalg.norm(axis) for axis in chance.normal(size=(2, 3)))
@@ -197,7 +197,7 @@ def test_a_hole_without_an_outline_is_no_surface(what: str, tmp_path: Path) -> N
     assert np.array_equal(found.points[found.corners], sound.points[sound.corners])
 
 
-def test_whatever_fails_in_a_repair_is_told_as_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_repair_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by zero")
 

@@ -168,7 +168,7 @@ def test_only_meshes_are_copied(tmp_path: Path, name: str) -> None:
     assert "mesh-unreadable" in {entry.code for entry in report.entries}
 
 
-def test_addresses_and_missing_meshes_are_told_and_stay(tmp_path: Path) -> None:
+def test_addresses_and_missing_meshes_are_reported_and_stay(tmp_path: Path) -> None:
     source = model(tmp_path / "from", "https://example.org/a.obj", "nowhere.obj")
     target = put(tmp_path / "to/new.skel", "")
     report = formats.save(formats.load(source), target, with_meshes=True)

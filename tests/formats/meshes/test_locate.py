@@ -106,7 +106,7 @@ def test_an_absolute_path_is_read_where_it_leads_into_an_allowed_folder(world: P
 
 
 @needs_links
-def test_a_link_that_leads_out_is_refused_and_one_that_stays_is_followed(world: Path) -> None:
+def test_a_link_that_leads_out_is_rejected_and_one_that_stays_is_followed(world: Path) -> None:
     arm = world / "models/arm"
     (arm / "file.obj").symlink_to(world / "secret/secret.obj")
     (arm / "folder").symlink_to(world / "secret")
@@ -147,7 +147,7 @@ def test_what_is_no_network() -> None:
         assert not is_network(name)
 
 
-def test_nothing_outside_is_even_looked_at(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_outside_the_allowed_folders_are_not_looked_at(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     with monkeypatch.context() as patch:
         for function in ("stat", "listdir", "scandir", "open"):

@@ -75,7 +75,7 @@ def test_columns_become_servos_in_rad_and_metres() -> None:
         ('" Hip "', " Hip ", "", " 1 ", 1.0),
     ],
 )
-def test_headings_name_units(heading: str, name: str, unit: str, cell: str, value: float) -> None:
+def test_headings_of_a_table_name_its_units(heading: str, name: str, unit: str, cell: str, value: float) -> None:
     (servo,) = read(f"time,{heading}\n0,{cell}\n").trajectories
     assert (servo.name, servo.unit) == (name, unit)
     assert servo.values[0] == pytest.approx(value, rel=1e-15)
@@ -151,7 +151,7 @@ def test_text_that_is_no_table_is_not_called_one() -> None:
         read("hello, world\nhow are you\n")
 
 
-def test_it_is_no_model_and_says_what_to_do(tmp_path: Path) -> None:
+def test_a_table_loaded_as_model_is_rejected_with_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "walk.xml"
     path.write_text(TEXT)
     assert formats.is_motion(path)
@@ -162,7 +162,7 @@ def test_it_is_no_model_and_says_what_to_do(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ writing
 
 
-def test_a_new_table() -> None:
+def test_a_new_table_has_units_and_empty_cells() -> None:
     hip = keyed([0, 0.5], [0, 0.1 + 0.2], "Hip", unit="rad", held=np.array([True, False]))
     motion = Motion("m", [hip, keyed([0.25], [2], 'a, "b"', unit="m"), keyed([0.5], [1], "c [x]")], {"author": "me"})
     report = Report()
@@ -183,14 +183,14 @@ def test_a_new_table() -> None:
         (Motion("m", [keyed([0], [0], "a\0")]), "name"),
     ],
 )
-def test_what_it_cannot_hold_is_refused_with_a_remedy(motion: Motion, what: str) -> None:
+def test_content_that_csv_cannot_hold_is_rejected_with_a_remedy(motion: Motion, what: str) -> None:
     with pytest.raises(FormatError) as caught:
         write(motion)
     assert what in caught.value.message
     assert caught.value.remedy
 
 
-def test_several_motions_are_refused() -> None:
+def test_several_motions_are_rejected() -> None:
     with pytest.raises(FormatError, match=r"holds one motion, not 2"):
         formats.dumps_motions([read(TEXT), read(TEXT)], "csv")
 
@@ -269,7 +269,7 @@ def test_any_document_survives_unedited(document: tuple[str, str]) -> None:
 
 
 @given(documents(), st.data())
-def test_one_edited_key_changes_one_cell(document: tuple[str, str], data: st.DataObject) -> None:
+def test_an_edited_key_changes_one_cell(document: tuple[str, str], data: st.DataObject) -> None:
     text, delimiter = document
     motion = read(text)
     keyed_ones = [each for each in motion.trajectories if len(each.times)]
@@ -376,7 +376,7 @@ def test_files_keep_their_encoding(tmp_path: Path) -> None:
         assert path.read_bytes() == data
 
 
-def test_a_name_that_the_encoding_lacks_turns_the_file_to_utf_8(tmp_path: Path) -> None:
+def test_a_name_that_the_encoding_lacks_changes_the_file_to_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "walk.csv"
     path.write_bytes(b"time,H\xfcfte\n0,1\n")
     motion = formats.load_motion(path)
@@ -387,12 +387,12 @@ def test_a_name_that_the_encoding_lacks_turns_the_file_to_utf_8(tmp_path: Path) 
 
 
 @given(documents(), st.data())
-def test_a_damaged_document_is_read_or_refused(document: tuple[str, str], data: st.DataObject) -> None:
+def test_a_damaged_document_is_read_or_rejected(document: tuple[str, str], data: st.DataObject) -> None:
     text = mangled(data, document[0])
     is_refused_or_read(lambda: formats.loads_motions(text.encode("utf-8", "replace"), "walk.csv"))
 
 
 @pytest.mark.parametrize("text", ["shoulder\n0\n1\n", "\nservo 1\r\n-0.5\r\n", '"a b"\n1e3\n'])
-def test_a_table_of_one_column_is_told_to_lack_its_times(text: str) -> None:
+def test_a_table_of_one_column_is_rejected_for_its_missing_times(text: str) -> None:
     with pytest.raises(formats.FormatError, match="no time column"):
         formats.loads_motions(text.encode(), "a.csv")

@@ -273,7 +273,7 @@ def test_bodies_and_joints_may_stand_at_the_top() -> None:
 DISPLACED = {"R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "T": [1, 2, 3]}
 
 
-def test_every_joint_type_moves_as_its_name_says() -> None:
+def test_every_joint_type_moves_as_its_name_implies() -> None:
     q = 0.3
     cos, sin = math.cos(q), math.sin(q)
     cases: dict[str, Any] = {
@@ -365,7 +365,7 @@ def test_a_body_with_nothing_but_a_name_has_no_mass() -> None:
     assert load({"bodies": [{"name": "1", "mass": 2}], "joints": []}).bodies[0].inertia is None
 
 
-def test_degrees_become_radians() -> None:
+def test_angles_in_degrees_become_radians() -> None:
     joint = pair("fixed", "a", initial_displacement=90.0, initial_velocity=180.0, stiffness=[0, math.pi])
     units = {"units": {"angle": "degrees"}}
     dof = load({"model_parameters": units, "bodies": [{"name": "a"}], "joints": [joint]}).joints[0].dofs[0]

@@ -86,7 +86,7 @@ WRONG = [  # path, value, words of what is wanted there
 
 
 @pytest.mark.parametrize(("path", "value", "wanted"), WRONG)
-def test_a_value_of_the_wrong_kind_is_refused(path: str, value: Any, wanted: str) -> None:
+def test_a_value_of_the_wrong_kind_is_rejected(path: str, value: Any, wanted: str) -> None:
     text = with_value(path, value)
     with pytest.raises(FormatError) as caught:
         load(text)
@@ -104,7 +104,7 @@ def test_assemblies_are_a_list() -> None:
         load(with_value("assemblies", {"m": 1}))
 
 
-def test_joints_without_ends_are_refused() -> None:
+def test_joints_without_ends_are_rejected() -> None:
     document = json.loads(json.dumps(GOOD))
     del document["assemblies"][0]["joints"][0]["body_frame_pairs"]
     with pytest.raises(FormatError, match=r"assemblies\[0\].joints\[0\]>: the joint has no bodies"):
@@ -136,7 +136,7 @@ MENDED = [  # path, value, the code of the entry that says so, how many steps up
 
 
 @pytest.mark.parametrize(("path", "value", "code", "up"), MENDED)
-def test_what_can_be_mended_is_mended_and_said(path: str, value: Any, code: str, up: int) -> None:
+def test_repairable_values_are_fixed_and_reported(path: str, value: Any, code: str, up: int) -> None:
     text = with_value(path, value)
     mechanism = load(text)
     entry = next(entry for entry in mechanism.report.entries if entry.code == code)
@@ -214,7 +214,7 @@ def test_a_shift_model_is_no_motion(tmp_path: Path) -> None:
         formats.load_motion(path)
 
 
-def test_any_cut_of_a_file_is_refused() -> None:
+def test_any_cut_of_a_file_is_rejected() -> None:
     text = json.dumps(GOOD)
     for end in range(1, len(text), 7):
         with pytest.raises(FormatError) as caught:

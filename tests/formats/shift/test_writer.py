@@ -83,7 +83,7 @@ def with_one(array: Any, at: Any, value: float) -> Any:
     return out
 
 
-def test_one_edit_of_a_real_file_changes_one_number(corpus: Path) -> None:
+def test_an_edit_of_a_real_file_changes_one_number(corpus: Path) -> None:
     edits: list[Callable[[Mechanism], None]] = [
         lambda m: setattr(m.bodies[-1], "mass", 7.25),
         lambda m: setattr(m.bodies[0], "com", with_one(m.bodies[0].com, 1, 7.25)),
@@ -261,7 +261,7 @@ def test_parts_are_added_and_taken_away_and_comments_stay() -> None:
     assert "restraint" not in assembly or not assembly["restraint"]
 
 
-def test_everything_may_be_taken_away() -> None:
+def test_a_document_without_any_part_keeps_its_terrain() -> None:
     def clear(mechanism: Mechanism) -> None:
         for parts in (mechanism.bodies, mechanism.joints, mechanism.frames, mechanism.lights, mechanism.restraints):
             parts.clear()
@@ -355,7 +355,7 @@ def test_the_later_dialect_stays_what_it_is() -> None:
     assert document["assemblies"][0]["bodies"][1]["inertia"]["mass"] == 3.0
 
 
-def test_a_document_that_cannot_be_read_any_more_is_written_anew() -> None:
+def test_an_unreadable_document_is_replaced_by_a_new_one() -> None:
     mechanism = loads(DOCUMENT)
     mechanism.source.text = "{"
     text, report = formats.dumps(mechanism)
@@ -367,7 +367,7 @@ def test_a_document_that_cannot_be_read_any_more_is_written_anew() -> None:
 # ---------------------------------------------------------------------------------------------- new documents
 
 
-def test_a_model_written_anew_is_the_same_model(corpus: Path) -> None:
+def test_a_model_written_without_its_document_is_the_same_model(corpus: Path) -> None:
     for path in files(corpus):
         mechanism = formats.load(path)
         fresh = copy.deepcopy(mechanism)
@@ -559,12 +559,12 @@ def test_juice_models_come_back_from_shift(corpus: Path) -> None:
     assert count > 30
 
 
-def test_two_bodies_with_one_id_are_refused() -> None:
+def test_two_bodies_with_one_id_are_rejected() -> None:
     with pytest.raises(FormatError, match="two bodies have the ID b"):
         formats.dumps(Mechanism(bodies=[Body("b", "one"), Body("b", "two")]), "shift")
 
 
-def test_a_number_that_json_has_not_is_refused() -> None:
+def test_a_number_that_json_does_not_support_is_rejected() -> None:
     with pytest.raises(FormatError, match="finite"):
         formats.dumps(Mechanism(bodies=[Body("b", "one", mass=math.inf)]), "shift")
 
@@ -590,7 +590,7 @@ def test_another_formats_code_page_is_not_taken_over(tmp_path: Path) -> None:
     assert formats.load(tmp_path / "a.json").bodies[0].name == "Fuß 足"
 
 
-def test_a_model_written_elsewhere_says_which_meshes_it_needs_there(tmp_path: Path) -> None:
+def test_a_model_written_elsewhere_reports_the_meshes_it_needs_there(tmp_path: Path) -> None:
     body = {"name": "b", "mass": 1.0, "definition": ["rod.obj", "rod.mtl"]}
     document = {"model_parameters": {"version": "0.2"}, "assemblies": [{"name": "a", "bodies": [body], "joints": []}]}
     (tmp_path / "a.json").write_text(json.dumps(document))

@@ -88,7 +88,7 @@ def box_of_obj(path: Path) -> Array:
 
 @needs_dart
 @needs_files
-def test_a_tensor_that_hangs_on_a_mesh_is_darts_once_the_mesh_is_known() -> None:
+def test_an_inertia_from_a_mesh_is_that_of_dart_once_the_mesh_is_known() -> None:
     found = 0
     for path in FILES:
         mechanism = formats.load(path)
@@ -113,14 +113,14 @@ def test_files_of_the_text_format_are_named_for_what_they_are() -> None:
 # ---- Where things are -----------------------------------------------------------------------------------
 
 
-def test_six_numbers_are_a_place_and_three_turns_about_turned_axes() -> None:
+def test_six_numbers_are_a_position_and_three_rotations_about_rotated_axes() -> None:
     pose = only(joint("free"), "1 2 3 .1 .2 .3").bodies[0].pose
     assert np.allclose(pose[:3, 3], [1, 2, 3])
     expected = [[0.93629, -0.28963, 0.19867], [0.31299, 0.9447, -0.09784], [-0.15935, 0.15379, 0.97517]]
     assert np.allclose(pose[:3, :3], expected, atol=5e-6)
 
 
-def test_a_joint_turns_its_child_about_its_own_frame() -> None:
+def test_a_joint_rotates_its_child_about_its_own_frame() -> None:
     text = body("a", "<transformation>0 0 1 0 0 0</transformation>")
     text += body("c", "<transformation>0 0 2 0 0 0</transformation>")
     text += joint("weld", child="a") + joint(
@@ -149,7 +149,7 @@ def test_a_ball_counts_in_a_rotation_vector() -> None:
     assert np.allclose(placed(only(joint("ball")), j=[0.1, 0.2, 0.3])["b"][:3, :3], expected, atol=5e-6)
 
 
-def test_a_free_joint_turns_first_and_moves_in_the_frame_of_the_body() -> None:
+def test_a_free_joint_rotates_first_and_moves_in_the_frame_of_the_body() -> None:
     mechanism = only(joint("free", "<init_pos>0 0 1.5707963267948966 4 5 6</init_pos>"), "1 2 3 0 0 1.5707963267948966")
     pose = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0, 0]
     assert np.allclose(pose[:3, 3], [-4, 6, 9])
@@ -174,14 +174,14 @@ def test_an_arbitrary_plane_is_made_square() -> None:
     assert np.allclose([dof.axis for dof in mechanism.joints[0].dofs], [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
-def test_a_screw_advances_by_its_pitch_in_every_turn() -> None:
+def test_a_screw_advances_by_its_pitch_in_every_revolution() -> None:
     mechanism = only(joint("screw", "<axis><xyz>0 0 2</xyz><pitch>0.5</pitch></axis>"))
     pose = placed(mechanism, j=np.pi)["b"]
     assert np.allclose(pose[:3, 3], [0, 0, 0.25])
     assert np.allclose(pose[:3, :3], np.diag([-1, -1, 1]))
 
 
-def test_two_slides_in_a_plane() -> None:
+def test_two_translations_move_in_their_plane() -> None:
     mechanism = only(joint("translational2d", '<plane type="zx"/>'))
     assert np.allclose(placed(mechanism, j=[1, 2])["b"][:3, 3], [2, 0, 1])
 
@@ -298,7 +298,7 @@ def test_every_joint_type_and_shape_is_to_us_what_it_is_to_dart(tmp_path: Path) 
 
 
 @needs_dart
-def test_a_size_that_dart_refuses_counts_as_one_for_the_mass(tmp_path: Path) -> None:
+def test_a_size_that_dart_rejects_counts_as_one_for_the_mass(tmp_path: Path) -> None:
     sizes = (
         "<box><size>-1 2 3</size></box>",
         "<sphere><radius>-2</radius></sphere>",
@@ -324,7 +324,7 @@ def test_a_size_that_dart_refuses_counts_as_one_for_the_mass(tmp_path: Path) -> 
 # ---- Shapes and the rest --------------------------------------------------------------------------------
 
 
-def test_looks_and_touch_are_kept_apart() -> None:
+def test_visible_and_collision_shapes_are_kept_separate() -> None:
     text = (
         shown(BOX + "<color>.1 .2 .3</color>")
         + f"<collision_shape>{cube(2)}<collidable>0</collidable></collision_shape>"
@@ -357,7 +357,7 @@ def test_a_soft_shape_is_its_primitive_and_adds_nothing_to_the_tensor() -> None:
     assert np.allclose(found.inertia, np.eye(3))
 
 
-def test_markers_are_frames() -> None:
+def test_skel_markers_become_reference_frames() -> None:
     mechanism = read(body("b", '<marker name="heel"><offset>1 2 3</offset></marker>') + joint("free"))
     assert [(frame.name, frame.body) for frame in mechanism.frames] == [("heel", "s/b")]
     assert np.allclose(mechanism.frames[0].pose[:3, 3], [1, 2, 3])
@@ -375,7 +375,7 @@ def test_a_file_without_a_world_or_without_physics() -> None:
         formats.loads(b"<skel/>", "empty.skel")
 
 
-def test_several_skeletons_of_one_name_are_told_apart() -> None:
+def test_several_skeletons_of_one_name_are_distinguished() -> None:
     one = skeleton(body("b") + joint("weld"))
     mechanism = formats.loads(skel(one + one), "two.skel")
     assert [each.id for each in mechanism.bodies] == ["s/b", "s(1)/b"]
@@ -461,7 +461,7 @@ def test_a_ring_of_joints_is_a_loop() -> None:
         (joint("weld", "<transformation>1, 2, 3, 0, 0, 0</transformation>"), "repaired-numbers"),
     ],
 )
-def test_what_is_amiss_in_a_joint_is_mended_and_said(text: str, code: str) -> None:
+def test_faults_of_a_joint_are_fixed_and_reported(text: str, code: str) -> None:
     mechanism = only(text)
     assert code in codes(mechanism)
     assert all(entry.line for entry in mechanism.report.entries)
@@ -482,7 +482,7 @@ def test_what_is_amiss_in_a_joint_is_mended_and_said(text: str, code: str) -> No
         ("<gravity>perhaps</gravity>", "not-a-flag"),
     ],
 )
-def test_what_is_amiss_in_a_body_is_mended_and_said(text: str, code: str) -> None:
+def test_faults_of_a_body_are_fixed_and_reported(text: str, code: str) -> None:
     mechanism = read(body("b", text) + joint("free"))
     assert code in codes(mechanism)
     found: Body = mechanism.bodies[0]
@@ -497,7 +497,7 @@ def test_what_is_no_number_is_named_with_its_line() -> None:
     assert "6 decimal numbers" in caught.value.remedy
 
 
-def test_broken_xml_is_told_by_its_line() -> None:
+def test_broken_xml_is_reported_with_its_line() -> None:
     with pytest.raises(FormatError) as caught:
         formats.loads(b'<skel version="1.0">\n<world>\n<skeleton name="s">\n<body name="b">\n', "cut.skel")
     assert caught.value.line

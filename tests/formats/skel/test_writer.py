@@ -123,7 +123,7 @@ def test_an_unedited_document_with_every_fault_is_written_as_it_was_read() -> No
 
 
 @needs_files
-def test_what_is_written_anew_is_read_as_the_same() -> None:
+def test_a_model_written_as_new_document_is_read_as_the_same() -> None:
     for path in FILES:
         mechanism = formats.load(path)
         again = formats.loads(anew(mechanism).encode(), str(path))
@@ -135,7 +135,7 @@ def test_what_is_written_anew_is_read_as_the_same() -> None:
 
 @needs_dart
 @needs_files
-def test_dart_reads_what_is_written_anew_as_it_reads_the_original(tmp_path: Path) -> None:
+def test_dart_reads_a_new_document_as_it_reads_the_original(tmp_path: Path) -> None:
     shutil.copytree(CORPUS / "skel", tmp_path / "skel")  # with the meshes, without which DART stops
     written, models = [], []
     for path in FILES:
@@ -423,7 +423,7 @@ def test_an_edit_of_a_plane_leaves_its_normal() -> None:
     assert "<normal>0 2 0</normal>" in formats.dumps(mechanism)[0]
 
 
-def test_what_a_dof_element_says_is_edited_there() -> None:
+def test_values_of_a_dof_element_are_edited_there() -> None:
     dof = '<dof local_index="0"><position lower="-2" upper="2" initial="0.5"/><velocity upper="9"/></dof>'
     mechanism = only(joint("revolute", f"<axis><xyz>0 0 1</xyz></axis>{dof}<init_pos>0.1</init_pos>"))
     single = mechanism.joints[0].dofs[0]
@@ -599,7 +599,7 @@ def test_joints_read_from_the_wrong_end_are_turned_round(tmp_path: Path) -> None
             assert np.abs(names["arm"] - expected[1]).max() < 1e-12, mechanism.joints[1].type
 
 
-def test_what_hangs_on_nothing_gets_a_free_joint_and_loses_it_again() -> None:
+def test_a_body_without_joint_gets_a_free_joint_and_loses_it_again() -> None:
     mechanism = Mechanism("loose", bodies=[Body("1", "rock", pose(1, 2, 3), inertia=np.eye(3))])
     mechanism.bodies.append(Body("2", "floor", immobile=True, inertia=np.eye(3)))
     text = formats.dumps(mechanism, "skel")[0]
@@ -614,7 +614,7 @@ def test_what_hangs_on_nothing_gets_a_free_joint_and_loses_it_again() -> None:
     assert len(list(ET.fromstring(formats.dumps(again)[0]).iter("joint"))) == 2
 
 
-def test_names_that_dart_cannot_tell_apart_get_a_number_and_come_back() -> None:
+def test_names_that_dart_cannot_distinguish_get_a_number_and_come_back() -> None:
     mechanism = Mechanism(
         "names",
         bodies=[Body(str(i), name, inertia=np.eye(3)) for i, name in enumerate(["a", "a", "world", " b", 'q"<&>'])],

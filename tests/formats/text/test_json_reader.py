@@ -150,7 +150,7 @@ BROKEN = [  # text, line, path, and a word of what is wrong
 
 
 @pytest.mark.parametrize(("text", "line", "where", "said"), BROKEN)
-def test_broken_json_is_refused_with_its_place(text: str, line: int, where: str, said: str) -> None:
+def test_broken_json_is_rejected_with_its_place(text: str, line: int, where: str, said: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse(text)
     assert (caught.value.path, caught.value.line, caught.value.where) == ("a.json", line, where)
@@ -158,7 +158,7 @@ def test_broken_json_is_refused_with_its_place(text: str, line: int, where: str,
     assert caught.value.remedy
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_json_nested_too_deep_is_rejected() -> None:
     for depth in (101, 100_000):
         with pytest.raises(FormatError, match="nested deeper than 100"):
             parse("[" * depth + "]" * depth)

@@ -51,7 +51,7 @@ def tokens(text: str) -> list[str]:
 # ------------------------------------------------------------------ reading
 
 
-def test_poses_become_keys() -> None:
+def test_webots_poses_become_keys() -> None:
     motion = read(TEXT)
     hip, knee = motion.trajectories
     assert (motion.name, motion.index, motion.source.format) == ("walk", 0, "webots")
@@ -94,7 +94,7 @@ def test_values_are_those_of_c(text: str, value: float) -> None:
     assert read(f"{HEAD},a\n0,P,{text}\n").trajectories[0].values.tolist() == [value]
 
 
-def test_a_number_with_a_tail_is_read_as_webots_does_and_told() -> None:
+def test_a_number_with_a_tail_is_read_as_webots_does_and_reported() -> None:
     (motion,), report = formats.loads_motions(f"{HEAD},a\n0,P,1.5 rad\n".encode())
     assert motion.trajectories[0].values.tolist() == [1.5]
     assert [(entry.code, entry.line, entry.where) for entry in report.entries] == [("half-a-number", 2, "a")]
@@ -112,7 +112,7 @@ def test_reading_stops_at_the_first_empty_line() -> None:
     assert "2 lines" in report.entries[0].message
 
 
-def test_names_on_a_line_of_their_own_are_read_and_told() -> None:
+def test_names_on_a_line_of_their_own_are_read_and_reported() -> None:
     (motion,), report = formats.loads_motions(f"{HEAD}\nhip,knee\n00:00:000,P,1,2\n".encode())
     assert [each.name for each in motion.trajectories] == ["hip", "knee"]
     assert [(entry.code, entry.line) for entry in report.entries] == [("names-below", 2)]
@@ -148,7 +148,7 @@ def test_names_on_a_line_of_their_own_are_read_and_told() -> None:
         (f"{HEAD},{'a' * 4096}\n0,P,1\n", 1, "", "exceeds 4095 bytes"),
     ],
 )
-def test_what_webots_refuses_is_refused_with_its_line(text: str, line: int, where: str, what: str) -> None:
+def test_files_that_webots_rejects_are_rejected_with_the_line(text: str, line: int, where: str, what: str) -> None:
     error = refusal(text)
     assert what in error.message
     assert (error.line, error.where) == (line, where)
@@ -164,7 +164,7 @@ def test_the_longest_line_is_the_programs_buffer() -> None:
     assert read(write(Motion("m", [keyed([0.0], [1.0], name)]))).trajectories[0].name == name
 
 
-def test_it_is_no_model_and_says_what_to_do(tmp_path: Path) -> None:
+def test_a_webots_motion_loaded_as_model_is_rejected_with_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "walk.jm"
     path.write_text(TEXT)
     assert formats.is_motion(path)
@@ -175,7 +175,7 @@ def test_it_is_no_model_and_says_what_to_do(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ writing
 
 
-def test_a_new_document() -> None:
+def test_a_new_webots_document_has_poses_at_all_key_times() -> None:
     motion = Motion("walk", [keyed([0, 0.5, 61.25], [0, 0.1 + 0.2, -1], "hip"), keyed([0.5], [2], "lift")])
     assert write(motion) == (
         "#WEBOTS_MOTION,V1.0,hip,lift\n"
@@ -205,7 +205,7 @@ def test_a_held_value_without_a_pose_inside_gets_one() -> None:
         (Motion("m"), "no servos"),
     ],
 )
-def test_what_it_cannot_hold_is_refused_with_a_remedy(motion: Motion, what: str) -> None:
+def test_content_that_webots_cannot_hold_is_rejected_with_a_remedy(motion: Motion, what: str) -> None:
     with pytest.raises(FormatError) as caught:
         write(motion)
     assert what in caught.value.message
@@ -213,7 +213,7 @@ def test_what_it_cannot_hold_is_refused_with_a_remedy(motion: Motion, what: str)
     assert caught.value.where == "motion 'm'"
 
 
-def test_attributes_are_left_out_and_told() -> None:
+def test_attributes_are_left_out_and_reported() -> None:
     report = Report()
     held = keyed([0, 1], [3, 4], "a", interpolation="constant")
     attributes = {"speed": "2", "author": "me", "interpolation": "constant"}
@@ -223,12 +223,12 @@ def test_attributes_are_left_out_and_told() -> None:
     assert report.entries[0].message.endswith("has none: author, speed")
 
 
-def test_several_motions_are_refused() -> None:
+def test_several_motions_are_rejected() -> None:
     with pytest.raises(FormatError, match=r"holds one motion, not 2\. .*XMDI"):
         formats.dumps_motions([read(TEXT), read(TEXT)], "webots")
 
 
-def test_times_between_milliseconds_are_rounded_and_told() -> None:
+def test_times_between_milliseconds_are_rounded_and_reported() -> None:
     report = Report()
     text = formats.dumps_motions(Motion("m", [keyed([0, 1 / 24, 0.0850000001], [0, 1, 2])]), "webots", report)
     assert read(text).trajectories[0].times.tolist() == [0, 0.042, 0.085]
@@ -277,7 +277,7 @@ def test_any_document_survives_unedited(table: tuple, newline: str, ended: bool)
 
 
 @given(tables(), st.data())
-def test_one_edited_key_changes_one_token(table: tuple, data: st.DataObject) -> None:
+def test_an_edited_key_changes_one_token(table: tuple, data: st.DataObject) -> None:
     text = spelt(table)
     motion = read(text)
     trajectory = data.draw(st.sampled_from(motion.trajectories))
@@ -385,7 +385,7 @@ def test_what_follows_the_empty_line_stays() -> None:
 
 
 @given(tables(), st.data())
-def test_a_damaged_document_is_read_or_refused(table: tuple, data: st.DataObject) -> None:
+def test_a_damaged_document_is_read_or_rejected(table: tuple, data: st.DataObject) -> None:
     text = mangled(data, spelt(table))
     is_refused_or_read(lambda: formats.loads_motions(text.encode("utf-8", "replace"), "walk.motion"))
 
@@ -405,7 +405,7 @@ def test_real_files_come_back_byte_for_byte(path: Path | None, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("target", ["csv", "xmdi"])
-def test_names_of_poses_that_go_nowhere_are_told(target: str) -> None:
+def test_names_of_poses_that_go_nowhere_are_reported(target: str) -> None:
     plain = "#WEBOTS_MOTION,V1.0,Hip\n0,Pose1,0\n80,Pose2,1\n"
     named = plain.replace("Pose2", "Crouch").replace("Pose1", "Stand")
     for text, count in ((plain, 0), (named, 1)):

@@ -314,7 +314,7 @@ def test_what_no_unit_quaternion_stretches_stands_where_it_stands_there(answers:
     assert max(apart) < CLOSE
 
 
-def test_a_file_written_anew_is_the_same_model_there(texts: dict[str, str], answers: dict[str, Any]) -> None:
+def test_a_new_document_is_the_same_model_in_imt_ring(texts: dict[str, str], answers: dict[str, Any]) -> None:
     for name in texts:
         before, after = answers[name], answers.get(f"anew {name}")
         if after is None:

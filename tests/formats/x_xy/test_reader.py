@@ -57,7 +57,7 @@ def test_euler_is_active_and_quat_is_passive() -> None:
     assert np.abs(by_quat[:3, :3] - about("z", -90)).max() < 1e-15
 
 
-def test_what_hangs_on_a_quat_that_is_no_unit_is_stretched_as_in_the_program() -> None:
+def test_children_of_a_quaternion_that_is_not_unit_are_stretched_as_in_imt_ring() -> None:
     inside = '<body name="a" joint="frozen" quat="2 0 0 0"><body name="b" joint="frozen" pos="1 0 0"/></body>'
     mechanism = read(inside)
     assert mechanism.bodies[1].pose[:3, 3].tolist() == [4.0, 0.0, 0.0]
@@ -104,7 +104,7 @@ def test_joints_move_as_they_are_called(joint: str, coordinates: list[float], tu
     assert sum(dof.initial.size for dof in mechanism.joints[0].dofs) == len(coordinates)
 
 
-def test_an_axis_that_is_not_in_the_file_is_chosen_once_and_told() -> None:
+def test_an_axis_that_is_not_in_the_file_is_chosen_once_and_reported() -> None:
     inside = "".join(f'<body name="{joint}" joint="{joint}"/>' for joint in ("rr", "rr_imp", "rsaddle"))
     mechanism = read(inside)
     assert codes(mechanism).count("axis-chosen") == 3
@@ -197,7 +197,7 @@ def test_an_own_rotation_beats_a_default_of_the_other_kind() -> None:
     assert "two-rotations" in codes(mechanism)
 
 
-def test_markers_become_frames() -> None:
+def test_x_xy_markers_become_reference_frames() -> None:
     mechanism = read('<body name="a" joint="free"><omc name="seg1" pos_marker="2" pos="0 0 -.02"/></body>')
     (frame,) = mechanism.frames
     assert (frame.name, frame.body, frame.extra["pos_marker"]) == ("seg1", "a", "2")
@@ -248,7 +248,7 @@ def test_spellings_of_the_documentation_are_read() -> None:
         ("", "no-bodies"),
     ],
 )
-def test_what_the_program_refuses_is_mended_and_told_with_its_line(inside: str, code: str) -> None:
+def test_content_that_imt_ring_rejects_is_fixed_and_reported_with_its_line(inside: str, code: str) -> None:
     mechanism = read("\n" + inside)
     (entry,) = (entry for entry in mechanism.report.entries if entry.code == code)
     assert entry.severity == "warning"
@@ -292,6 +292,6 @@ def test_a_long_chain_is_read_and_written(count: int) -> None:
 
 
 @pytest.mark.parametrize("levels", [9_999, 100_000])
-def test_what_is_nested_too_deep_is_refused(levels: int) -> None:
+def test_x_xy_nested_too_deep_is_rejected(levels: int) -> None:
     with pytest.raises(FormatError, match="nested deeper than 10000"):
         read('<body name="a" joint="rz">' * levels + "</body>" * levels)

@@ -122,7 +122,7 @@ def test_every_file_of_the_corpus_comes_back_to_the_byte(corpus: Path, tmp_path:
         assert [entry.code for entry in report.entries] == ["document-kept"]
 
 
-def test_every_file_of_the_corpus_is_the_same_when_written_anew(corpus: Path) -> None:
+def test_every_file_of_the_corpus_is_the_same_as_a_new_document(corpus: Path) -> None:
     for path in sorted(corpus.glob("x_xy/**/*.xml")):
         before, again = formats.load(path), formats.load(path)
         text = anew(again)
@@ -179,7 +179,7 @@ def test_only_the_moved_number_changes(mechanism: Mechanism) -> None:
     assert new[0] == gone[0].replace('pos="0.2 0 0"', 'pos="0.2 0.125 0"')
 
 
-def test_a_turn_is_written_near_the_old_one_and_in_its_way(mechanism: Mechanism) -> None:
+def test_a_rotation_is_written_near_the_old_one_and_in_its_form(mechanism: Mechanism) -> None:
     elbow, hand = joint(mechanism, "elbow"), joint(mechanism, "hand")
     turn = np.eye(4)
     turn[:3, :3] = rotation_matrix(np.array([0.0, 0.0, np.radians(5)]))
@@ -325,7 +325,7 @@ def test_options_are_made_where_there_are_none() -> None:
     assert read_again(mechanism).world.time_step == 0.5
 
 
-def test_a_deleted_body_goes_and_what_hung_on_it_stays_free(mechanism: Mechanism) -> None:
+def test_a_deleted_body_is_removed_and_its_children_become_free(mechanism: Mechanism) -> None:
     mechanism.bodies = [item for item in mechanism.bodies if item.name != "elbow"]
     mechanism.joints = [item for item in mechanism.joints if "elbow" not in {item.parent, item.child}]
     text = formats.dumps(mechanism)[0]
@@ -356,7 +356,7 @@ def test_a_body_is_added_to_its_parent(mechanism: Mechanism) -> None:
     assert joint(again, "f").parent == "hand"
 
 
-def test_a_body_hung_elsewhere_moves_with_all_that_hangs_on_it(mechanism: Mechanism) -> None:
+def test_a_reparented_body_moves_with_its_children(mechanism: Mechanism) -> None:
     elbow, cart = joint(mechanism, "elbow"), body(mechanism, "cart")
     elbow.parent, elbow.frame_parent = "cart", inverse(cart.pose) @ body(mechanism, "elbow").pose
     again = read_again(mechanism)
@@ -453,7 +453,7 @@ def test_what_the_program_cannot_hold_comes_back_from_the_comments() -> None:
     assert formats.dumps(again)[0] == text
 
 
-def test_a_note_that_was_spoilt_is_told_and_left_out() -> None:
+def test_damaged_extension_data_is_reported_and_left_out() -> None:
     inside = '<!--knuckle {"dofs":[{"lower":1,"strange":2}]}--><!--knuckle {"dofs":1}-->'
     text = f'<x_xy model="m"><worldbody><body name="a" joint="rx">{inside}</body></worldbody></x_xy>'
     mechanism = formats.loads(text.encode())
@@ -464,7 +464,7 @@ def test_a_note_that_was_spoilt_is_told_and_left_out() -> None:
         assert len(mechanism.bodies) == 1
 
 
-def test_shapes_that_x_xy_lacks_are_approximated_and_remembered() -> None:
+def test_shapes_that_x_xy_lacks_are_approximated_and_kept_as_extension_data() -> None:
     shapes = [
         Shape("cone", {"radius": 1.0, "length": 2.0}),
         Shape("ellipsoid", {"x": 1.0, "y": 2.0, "z": 3.0}),
@@ -553,7 +553,7 @@ def test_any_tree_comes_back_and_moves_the_same(mechanism: Mechanism, seed: int)
     assert formats.dumps(again)[0] == text
 
 
-def test_the_helper_knows_what_the_loader_refuses() -> None:
+def test_the_helper_rejects_what_the_loader_of_imt_ring_rejects() -> None:
     for text in (
         '<x_xy><worldbody><body name="1" joint="rx"/></worldbody></x_xy>',
         '<x_xy><worldbody><body name="a" joint="rx"/><body name="a" joint="rx"/></worldbody></x_xy>',
@@ -605,7 +605,7 @@ def _kept_of(part: Body | Joint) -> tuple[object, ...]:
     return part.id, part.name, part.twin, part.assembly, {key for key in part.extra if key not in {"numbers", "joint"}}
 
 
-def test_only_what_was_edited_is_told_of(mechanism: Mechanism) -> None:
+def test_only_edits_are_reported(mechanism: Mechanism) -> None:
     """What the document keeps of others in comments was told when these were written."""
     mechanism.joints[-1].dofs[0].lower = -1.0
     first = formats.loads(formats.dumps(mechanism)[0].encode())

@@ -60,7 +60,7 @@ def only_change(before: str, after: str) -> tuple[str, str]:
     return old, new
 
 
-def test_nothing_edited_is_the_very_text() -> None:
+def test_an_unedited_document_is_its_own_text() -> None:
     assert dumps(read(TEXT)) == TEXT
     assert dumps(copy.deepcopy(read(TEXT))) == TEXT  # read anew: nobody knows that document
 
@@ -98,12 +98,12 @@ def test_letters_that_an_encoding_lacks_become_references(tmp_path: Path) -> Non
     assert formats.load_motions(path)[0].trajectories[0].name == "плечо \x81 足"
 
 
-def test_a_damaged_letter_behind_a_mark_is_told() -> None:
+def test_a_damaged_letter_after_a_byte_order_mark_is_reported() -> None:
     _, report = loads(b"\xef\xbb\xbf" + TEXT.encode().replace(b"elbow", b"\xff"))
     assert [(entry.code, entry.line) for entry in report.entries] == [("decoded-damaged", 12)]
 
 
-def test_the_report_says_whether_the_document_was_touched(tmp_path: Path) -> None:
+def test_the_report_has_whether_the_document_was_edited(tmp_path: Path) -> None:
     path = tmp_path / "wave.xmdi"
     path.write_text(TEXT)
     motions = formats.load_motions(path)
@@ -203,7 +203,7 @@ def test_names_and_attributes_change_in_place() -> None:
     assert '<motion  name="wave &quot;' in dumps(motions)
 
 
-def test_attributes_in_namespaces() -> None:
+def test_attributes_in_namespaces_are_kept_and_edited() -> None:
     text = TEXT.replace("<motion name", '<motion xmlns:q="urn:q" q:speed="1" name')
     motions = read(text)
     assert motions[1].attributes == {"{urn:q}speed": "1"}
@@ -326,7 +326,7 @@ def test_motions_of_several_documents_become_one() -> None:
     assert [each.name for each in read(twice)] == ["wave", "bow", "wave"]
 
 
-def test_a_document_that_cannot_be_read_any_more_is_written_anew() -> None:
+def test_an_unreadable_document_is_replaced_by_a_new_one() -> None:
     (motion, _) = read(TEXT)
     motion.source = Source("xmdi", "", "", TEXT[:100])
     report = Report()
@@ -334,7 +334,7 @@ def test_a_document_that_cannot_be_read_any_more_is_written_anew() -> None:
     assert [entry.code for entry in report.entries] == ["document-lost"]
 
 
-def test_documents_are_forgotten_with_what_was_read_from_them() -> None:
+def test_cached_documents_are_freed_with_their_motions() -> None:
     gc.collect()
     before = len(remembered._attached)
     motions = read(TEXT)
@@ -434,7 +434,7 @@ def test_any_document_survives_unedited(text: str) -> None:
 
 
 @given(documents(), st.data())
-def test_one_edited_key_changes_one_word(text: str, data: st.DataObject) -> None:
+def test_an_edited_key_changes_one_word(text: str, data: st.DataObject) -> None:
     motions = read(text)
     keyed_ones = [each for motion in motions for each in motion.trajectories if len(each.times)]
     if not keyed_ones:
@@ -468,13 +468,13 @@ def test_whatever_else_takes_a_documents_place_reads_back(one: str, other: str, 
 
 
 @given(documents(), st.data())
-def test_a_damaged_document_is_read_or_refused(text: str, data: st.DataObject) -> None:
+def test_a_damaged_document_is_read_or_rejected(text: str, data: st.DataObject) -> None:
     damaged = mangled(data, text)
     is_refused_or_read(lambda: formats.loads_motions(damaged.encode("utf-8", "replace"), "wave.xmdi"))
 
 
 @given(documents(), st.data())
-def test_a_dropped_number_or_name_is_refused_at_its_line(text: str, data: st.DataObject) -> None:
+def test_a_dropped_number_or_name_is_rejected_at_its_line(text: str, data: st.DataObject) -> None:
     numbers = list(re.finditer(r"(?<=[\s>])[+-]?\d[^\s<>\"?]*(?=[\s<])", text))
     numbers = [
         each for each in numbers if text.rfind("<", 0, each.start()) < text.rfind(">", 0, each.start())

@@ -109,7 +109,7 @@ def test_refusals_name_file_line_and_element(document: bytes, line: int, words: 
 @pytest.mark.parametrize(
     "document", [b"", b"  \n", b"hello", b"#WEBOTS_MOTION,V1.0,a\n", DOCUMENT[:200], b"\0\1\2\xff"]
 )
-def test_what_is_not_xml_is_refused(document: bytes) -> None:
+def test_a_file_that_is_no_xml_is_rejected(document: bytes) -> None:
     with pytest.raises(FormatError, match=r"walk\.xmdi"):
         loads(document, "walk.xmdi")
 
@@ -144,13 +144,13 @@ def test_frames_out_of_order_are_sorted_and_of_equal_ones_the_last_holds() -> No
         (BARE.replace(b"</motion>", BARE[17:]), "repeated-servo"),
     ],
 )  # fmt: skip
-def test_nothing_is_left_out_in_silence(document: bytes, code: str) -> None:
+def test_all_ignored_content_is_reported(document: bytes, code: str) -> None:
     _, report = loads(document)
     assert [(e.severity, e.code) for e in report.entries] == [("warning", code)]
     assert report.entries[0].line
 
 
-def test_the_written_document() -> None:
+def test_a_new_xmdi_document_has_the_expected_text() -> None:
     times = np.array([0, 10, 40]) * FRAME_SECONDS
     motion = Motion("wave <1>", [Trajectory("a & b", times, np.array([0.0, -0.7, 0.1 + 0.2]))], {"author": 'me"'})
     text = dumps([motion])
@@ -181,7 +181,7 @@ def test_long_runs_and_long_files() -> None:
         loads(b"<a>" * 300 + deep + b"</a>" * 300, "walk.xmdi")
 
 
-def test_lines_are_counted_beyond_65535() -> None:
+def test_lines_are_counted_above_65535() -> None:
     far = b"\n" * 70_000
     with pytest.raises(FormatError) as caught:
         loads(b"<xmdi>" + far + servo("1 x", "1 2") + b"</xmdi>")
@@ -241,7 +241,7 @@ def test_times_that_are_no_frames_come_back_to_the_last_digit(seconds: float) ->
         Motion("m", [Trajectory("s\x07", np.zeros(1), np.zeros(1))]),
     ],
 )
-def test_what_xmdi_cannot_hold_is_refused(motion: Motion) -> None:
+def test_content_that_xmdi_cannot_hold_is_rejected(motion: Motion) -> None:
     with pytest.raises(FormatError) as caught:
         dumps([motion])
     assert "motion" in caught.value.where

@@ -47,7 +47,7 @@ def rotations_locked(rig: Any) -> list[bool]:
     return [all(rig.pose.bones[name].lock_rotation) for chain in joint_bones(rig).values() for name in chain]
 
 
-def test_a_loop_whose_driver_is_welded_stands_and_goes_on_when_it_turns_again(
+def test_a_loop_with_a_welded_input_joint_stands_until_the_joint_rotates_again(
     blank: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     rig = put()

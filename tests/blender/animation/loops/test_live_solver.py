@@ -63,7 +63,7 @@ def test_keys_of_the_driver_alone_play_the_whole_mechanism(blank: Any, name: str
     assert len(places) > (1 if name == "sarrus" else 10)
 
 
-def test_a_crank_leads_its_rocker_as_trigonometry_says(blank: Any) -> None:
+def test_a_crank_moves_its_rocker_as_in_trigonometry(blank: Any) -> None:
     rig = put(loops.crank_rocker(0.8))
     key_driver(rig, {1.0: 0.0, 101.0: 4.0 * math.pi})
     sign = None
@@ -99,7 +99,7 @@ def test_however_a_position_is_come_to_it_is_the_same(blank: Any) -> None:
     assert all(np.abs(each - found[0]).max() < 2e-6 for each in found)
 
 
-def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
+def test_dependent_joints_are_locked_and_distinguished_from_input_joints(blank: Any) -> None:
     rig = put(loops.crank_rocker())
     assert {empty.name for empty in followers(rig)} == {"B", "D"}  # A drives, C closes the loop
     for bone in rig.pose.bones:
@@ -108,7 +108,7 @@ def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
         assert (bone.color.palette == "CUSTOM") == (bone.name in "BD")
 
 
-def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_loop_is_solved_while_no_input_joint_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
     from addon.core.loops.linkage_solver import LinkageSolver
@@ -132,7 +132,7 @@ def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest
     assert len(calls) == 1
 
 
-def test_it_goes_on_after_the_file_was_reopened(blank: Any, tmp_path: Path) -> None:
+def test_a_loop_follows_its_input_joint_in_a_reopened_file(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     mechanism = loops.crank_rocker()
@@ -307,7 +307,7 @@ def test_stops_that_are_switched_off_hold_nothing(blank: Any) -> None:
     assert Pivots(mechanism, rig).gap() < WITHIN
 
 
-def test_a_joint_that_cannot_drive_is_refused(blank: Any) -> None:
+def test_a_joint_that_cannot_drive_a_loop_is_rejected_as_input_joint(blank: Any) -> None:
     import bpy
 
     rig = put(loops.sarrus())

@@ -78,7 +78,7 @@ def alike(rig: Any) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_what_can_be_mended_is(rig: Any, damage: Callable[[Any], None], code: str) -> None:
+def test_a_finding_with_a_safe_remedy_is_fixed(rig: Any, damage: Callable[[Any], None], code: str) -> None:
     assert codes(rig) == []
     damage(rig)
     for _ in range(4):
@@ -91,7 +91,7 @@ def test_what_can_be_mended_is(rig: Any, damage: Callable[[Any], None], code: st
     assert codes(rig) == []
 
 
-def test_scales_are_told_and_not_mended(rig: Any) -> None:
+def test_scales_are_reported_and_not_fixed(rig: Any) -> None:
     rig.scale = (2.0, 1.0, 1.0)
     bpy.context.view_layer.update()
     assert codes(rig) == ["model-scaled"]
@@ -104,7 +104,7 @@ def test_a_check_comes_first(rig: Any) -> None:
         bpy.ops.knuckle.fix_finding()
 
 
-def test_bodies_that_begin_in_one_another_are_told_of(blank: Any) -> None:
+def test_bodies_that_begin_in_one_another_are_reported(blank: Any) -> None:
     """Of bodies without a joint between them; what touches is not in one another."""
     mechanism = sound()
     for body in mechanism.bodies:
@@ -224,7 +224,7 @@ def armature_deleted(rig: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("turn", [0.0, 0.4], ids=["at-rest", "posed"])
-def test_what_hangs_wrong_is_put_right(blank: Any, damage: Callable[[Any], None], code: str, turn: float) -> None:
+def test_a_part_with_a_wrong_parent_is_fixed(blank: Any, damage: Callable[[Any], None], code: str, turn: float) -> None:
     rig = boxed()
     before = mechanism_of(rig)
     rig.pose.bones["Left shoulder"].rotation_euler.z = turn
@@ -294,7 +294,7 @@ def test_a_joint_deleted_by_hand_leaves_bones_that_are_taken_away(blank: Any) ->
     assert np.abs(np.array(arm(rig).matrix_world) - stood).max() < 1e-5
 
 
-def test_a_joint_moved_by_hand_is_told_until_its_bone_is_there(blank: Any) -> None:
+def test_a_joint_moved_by_hand_is_reported_until_its_bone_is_there(blank: Any) -> None:
     rig = boxed()
     shoulder(rig).location.y += 0.1
     assert found(rig) == ["twins-differ", "joint-moved"] or "joint-moved" in found(rig)
@@ -304,7 +304,7 @@ def test_a_joint_moved_by_hand_is_told_until_its_bone_is_there(blank: Any) -> No
 
 
 @pytest.mark.parametrize("where", ["nowhere", "another body", "an empty"])
-def test_a_collision_shape_taken_off_its_body_is_hung_on_it_again(blank: Any, where: str) -> None:
+def test_a_collision_shape_taken_off_its_body_is_attached_to_it_again(blank: Any, where: str) -> None:
     mechanism = sound()
     for body in mechanism.bodies:
         body.shapes = [Shape("box", dict(BOX), collision=False), Shape("sphere", {"radius": 0.4}, visual=False)]
@@ -479,7 +479,7 @@ def corners_in_world(obj: Any) -> np.ndarray:
     return np.array(sorted(tuple(round(x, 6) for x in obj.matrix_world @ vertex.co) for vertex in obj.data.vertices))
 
 
-def test_where_it_collides_with_shapes_of_its_own_these_stay(blank: Any) -> None:
+def test_an_edited_body_keeps_its_own_collision_shapes(blank: Any) -> None:
     mechanism = sound()
     for body in mechanism.bodies:
         body.shapes = [Shape("box", dict(BOX), collision=False), Shape("sphere", {"radius": 0.4}, visual=False)]
@@ -524,7 +524,7 @@ def test_distances_from_surfaces_are_those_of_points_put_at_known_ones() -> None
 # ---------------------------------------------------------------- the list, and the export
 
 
-def test_a_click_selects(blank: Any) -> None:
+def test_a_click_on_a_finding_selects_its_part(blank: Any) -> None:
     rig = boxed()
     record_of(arm(rig)).mass = 0.0
     pick(rig)
@@ -556,7 +556,7 @@ def test_without_its_armature_no_file_is_written(blank: Any, tmp_path: Path) -> 
         bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "out.skel"), format="skel")
 
 
-def test_there_is_no_second_way_for_most(blank: Any) -> None:
+def test_most_findings_have_no_second_fix(blank: Any) -> None:
     rig = boxed()
     record_of(arm(rig)).mass = 0.0
     found(rig)

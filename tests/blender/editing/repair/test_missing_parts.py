@@ -131,7 +131,7 @@ def test_a_deleted_frame_comes_back_when_it_is_asked_for(blank: Any, tmp_path: P
     assert exported(tmp_path / "again.json") == path.read_bytes()
 
 
-def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_deleted_frame_that_is_in_use_is_kept_and_reported(blank: Any, tmp_path: Path, capsys: Any) -> None:
     """The file has it all the same, and says so; the check makes its empty anew, and that alone."""
     import bpy
 
@@ -335,7 +335,7 @@ def test_of_two_lost_models_the_active_one_is_meant(blank: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("harm", ["armature for good", "collection", "body for good"])
-def test_a_rebuild_that_is_refused_leaves_nothing_half_made(blank: Any, tmp_path: Path, harm: str) -> None:
+def test_a_rebuild_that_is_rejected_leaves_nothing_half_made(blank: Any, tmp_path: Path, harm: str) -> None:
     import bpy
 
     imported(put(tmp_path / "flapper.jm"), physics=False)
@@ -396,7 +396,7 @@ def test_physics_of_another_file_is_not_called_deleted(blank: Any, tmp_path: Pat
     assert "Rigid-body world: deleted" in told
 
 
-def test_a_world_of_the_users_that_was_deleted_is_forgotten(blank: Any, tmp_path: Path) -> None:
+def test_a_deleted_world_of_the_user_is_not_restored(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     scene = bpy.context.scene

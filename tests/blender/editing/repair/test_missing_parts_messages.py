@@ -33,7 +33,7 @@ def fitted() -> tuple[Any, ...]:
     return world.substeps_per_frame, world.solver_iterations, *scene.gravity
 
 
-def test_a_lost_text_is_told_by_the_check_and_by_the_export(blank: Any, tmp_path: Path, capfd: Any) -> None:
+def test_a_lost_text_is_reported_by_the_check_and_by_the_export(blank: Any, tmp_path: Path, capfd: Any) -> None:
     import bpy
 
     path = put(tmp_path / "flapper.jm")

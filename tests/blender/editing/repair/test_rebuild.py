@@ -96,7 +96,7 @@ def test_what_remains_keeps_its_keys_pose_and_edits(blank: Any, tmp_path: Path) 
     assert bpy.data.objects["Right Slide"].knuckle.mass == 2.0
 
 
-def test_the_panel_tells_what_is_missing_and_offers_to_rebuild(blank: Any, tmp_path: Path) -> None:
+def test_the_panel_reports_what_is_missing_and_offers_to_rebuild(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     imported(put(tmp_path / "flapper.jm"))

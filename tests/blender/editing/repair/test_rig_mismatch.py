@@ -75,7 +75,7 @@ def pose_as_rest(rig: Any) -> None:
         ("humanoid.skel", pose_as_rest, "rest-applied"),
     ],
 )
-def test_edited_bones_are_told_and_put_back(
+def test_edited_bones_are_reported_and_put_back(
     blank: Any, tmp_path: Path, capfd: Any, name: str, harm: Callable[[Any], None], code: str
 ) -> None:
     rig, source = brought(name)
@@ -110,7 +110,7 @@ def test_a_place_that_is_applied_edits_no_bone(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "pumpjack.json", "sensor_leg.xml", "humanoid.skel", "rover.jm"])
-def test_bones_that_nobody_edited_are_not_told(blank: Any, name: str) -> None:
+def test_bones_that_nobody_edited_are_not_reported(blank: Any, name: str) -> None:
     """Also after edits of ours, posed, far from the origin, and when a body was moved by hand."""
     rig, _source = brought(name)
     rig.location = (40.0, -30.0, 5.0)

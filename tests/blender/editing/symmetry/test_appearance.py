@@ -158,7 +158,7 @@ def test_a_twin_that_is_made_has_them(blank: Any, add: Callable[[Any], None]) ->
     assert off(left, twin_of(left)) < 1e-5
 
 
-def test_what_has_no_image_is_told_of_and_left(blank: Any) -> None:
+def test_a_modifier_without_mirror_image_is_reported_and_left(blank: Any) -> None:
     """By its type, or as another object tells what it does. The twin's own ones of these names stay."""
     left, right = zoo()
     left.modifiers.new("Twist", "SIMPLE_DEFORM").angle = 0.5

@@ -90,7 +90,7 @@ def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
     assert len(twin_differences(rig)) <= len(found)
 
 
-def test_both_are_swapped_and_moved(blank: Any) -> None:
+def test_the_twin_of_a_swapped_or_moved_joint_is_edited_too(blank: Any) -> None:
     rig = symmetrical()
     joint = knee(rig)
     mate = twin_of(joint)
@@ -174,7 +174,7 @@ def test_a_limb_is_duplicated_on_both_sides(blank: Any) -> None:
     assert (mate.matrix_basis.translation - stood).length == pytest.approx(0.25, abs=1e-5)
 
 
-def test_both_legs_are_split_off_and_are_twins_still(blank: Any) -> None:
+def test_both_legs_are_split_off_and_remain_twins(blank: Any) -> None:
     rig = symmetrical()
     pick(body(rig, LEG))
     assert bpy.ops.knuckle.split_model(whole=True) == {"FINISHED"}
@@ -249,7 +249,7 @@ EDITS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_it_is_one_step_back_and_forth(blank: Any, edit: str) -> None:
+def test_an_edit_of_both_twins_is_one_step_of_undo_and_redo(blank: Any, edit: str) -> None:
     rig = symmetrical()
     start = state()
     pick(knee(rig) if edit in {"type", "swap", "move"} else body(rig, LEG))
@@ -267,7 +267,7 @@ def test_it_is_one_step_back_and_forth(blank: Any, edit: str) -> None:
         assert state() == done
 
 
-def test_alone_it_stays_alone(blank: Any) -> None:
+def test_an_edit_without_symmetric_editing_leaves_the_twin(blank: Any) -> None:
     """Without symmetrical editing, and with the option off, the twin is left as it is."""
     rig = symmetrical()
     joint = knee(rig)
@@ -362,7 +362,7 @@ def names_with_role(role: str) -> list[str]:
     return sorted(obj.name for obj in parts(the_rig(), role))
 
 
-def test_a_leg_that_is_made_on_the_left_grows_on_the_right(blank: Any) -> None:
+def test_a_leg_created_on_the_left_is_created_on_the_right(blank: Any) -> None:
     rig = trunk()
     leg(rig)
     assert names_with_role("BODY") == ["Left Shin", "Left Thigh", "Right Shin", "Right Thigh", "Trunk"]
@@ -382,7 +382,7 @@ def test_a_leg_that_is_made_on_the_left_grows_on_the_right(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("switched_off", ["twins", "symmetric"])
-def test_it_does_not_where_it_is_not_wanted(blank: Any, switched_off: str) -> None:
+def test_a_leg_is_created_on_one_side_without_symmetric_editing(blank: Any, switched_off: str) -> None:
     rig = trunk(symmetric=switched_off != "symmetric")
     leg(rig, **({"twins": False} if switched_off == "twins" else {}))
     assert names_with_role("BODY") == ["Left Shin", "Left Thigh", "Trunk"] and len(names_with_role("JOINT")) == 2
@@ -416,7 +416,7 @@ def test_copies_of_one_mesh_on_both_sides_are_mirror_images(blank: Any) -> None:
     assert twin_of(left) == right and all_differences(rig) == []
 
 
-def test_what_is_heavier_than_the_rest_may_hang_on_a_leg(blank: Any) -> None:
+def test_a_leg_may_carry_a_body_heavier_than_the_rest(blank: Any) -> None:
     """The tree of the bones begins with it then; the halves are mirror images all the same."""
     rig = trunk()
     leg(rig)
@@ -443,7 +443,7 @@ def test_a_joint_that_is_there_already_becomes_the_twin(blank: Any) -> None:
     assert twin_of(first) == second and len(names_with_role("JOINT")) == 2
 
 
-def test_it_is_one_step(blank: Any) -> None:
+def test_creation_of_both_twins_is_one_step_of_undo(blank: Any) -> None:
     rig = trunk()
     thigh = cylinder("Left Thigh", 0.08, 0.5, (-0.5, 0.2, 0.95))
     pick(thigh, rig)

@@ -639,7 +639,7 @@ def test_a_twin_of_another_color_stands_as_the_image_after_each_edit(
     assert [list(shape.size) for shape in record_of(right).shapes] == shapes
 
 
-def test_flags_are_mirrored(blank: Any, tmp_path: Path) -> None:
+def test_body_and_joint_flags_are_mirrored_to_the_twin(blank: Any, tmp_path: Path) -> None:
     rig = armed(tmp_path)
     left = body(rig, "arm_L")
     record_of(left).gravity = record_of(left).collidable = False
@@ -697,7 +697,7 @@ def test_twins_that_are_made_have_the_frames_of_their_mates(blank: Any, tmp_path
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "humanoid.skel", "rover.jm"])
 @pytest.mark.parametrize("state", ["initial pose", "posed", "animated"])
-def test_there_and_back_leaves_both_as_after_the_first(blank: Any, name: str, state: str, tmp_path: Path) -> None:
+def test_mirroring_there_and_back_changes_nothing_more(blank: Any, name: str, state: str, tmp_path: Path) -> None:
     rig = imported(name)
     if not twins_by_part(rig):
         find_and_link(rig)

@@ -163,7 +163,9 @@ OLD = [*NEW[:2], ("guide", "rope"), *NEW[3:]]
 
 @pytest.mark.parametrize("joint", ["Ry", "Rx"])
 @pytest.mark.parametrize(("right", "pairs"), [([], NEW), (RIGHT, OLD)], ids=["made", "set"])
-def test_they_pull_as_mirror_images(blank: Any, tmp_path: Path, right: Any, pairs: Any, joint: str) -> None:
+def test_restraints_of_twins_pull_as_mirror_images(
+    blank: Any, tmp_path: Path, right: Any, pairs: Any, joint: str
+) -> None:
     """There and back leaves both as after the first; a saved file too. What joins the halves stays as it is."""
     before = document(right, joint)
     rig = opened(tmp_path, before)

@@ -196,7 +196,7 @@ def test_symmetrical_editing_with_blenders_own_tools(blank: Any, monkeypatch: py
     assert places() == start
 
 
-def test_symmetrical_values(blank: Any) -> None:
+def test_symmetric_editing_copies_edited_values_to_the_twin(blank: Any) -> None:
     rig = made("hexapod.jm")
     settings(rig).symmetric = True
     bpy.context.view_layer.update()
@@ -372,7 +372,7 @@ def test_all_values_are_followed(blank: Any) -> None:
     assert twin_differences(rig) == []
 
 
-def test_twins_that_are_alike_do_not_creep(blank: Any) -> None:
+def test_equal_twins_do_not_creep_when_mirrored(blank: Any) -> None:
     rig = made("rover.jm")
     before = formats.dumps(now(rig))
     pairs = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if twin_of(obj)]

@@ -74,7 +74,7 @@ def test_gains_that_are_not_given_are_chosen_for_what_the_servo_moves(blank: Any
     assert values.max() < 1.1 * values[-1]
 
 
-def test_and_so_for_a_hinge(blank: Any) -> None:
+def test_gains_that_are_not_given_are_chosen_for_a_hinge_too(blank: Any) -> None:
     import bpy
 
     for dofs in (rotations(Z), rotations(Z, np.eye(3)[0])):

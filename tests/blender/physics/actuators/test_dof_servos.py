@@ -37,7 +37,7 @@ def test_keys_are_tracked_on_every_axis(blank: Any, name: str) -> None:
     assert slide < 0.001
 
 
-def test_a_ball_turns_all_the_way_round(blank: Any) -> None:
+def test_a_ball_joint_tracks_a_full_revolution(blank: Any) -> None:
     """About an axis askew to all of its motors', through the poses in which one of them has no axis."""
     values = np.linspace(0.0, 2.0 * math.pi, 181)[:, None] * np.array([0.48, 0.6, 0.64])
     turn, _ = tracked(blank.scene, [Dof("ball")], values)
@@ -45,7 +45,7 @@ def test_a_ball_turns_all_the_way_round(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["hinge", "euler xyz", "ball"])
-def test_keys_are_tracked_at_the_rate_of_films(blank: Any, name: str) -> None:
+def test_keys_are_tracked_at_24_frames_per_second(blank: Any, name: str) -> None:
     """24 frames a second, in each of which motors are told once what to do; 2 s."""
     dofs = kinds()[name]
     values = 0.8 * np.sin(math.pi * np.arange(49)[:, None] / 24 + 0.9 * np.arange(size_of(dofs)))
@@ -68,7 +68,7 @@ def test_a_servo_holds_up_to_its_limit_and_no_further(blank: Any, name: str, num
 @pytest.mark.parametrize(
     ("start", "pose"), [((0, 0, 0), (0.8, 1.0, 0.8)), ((0.5, 1.0, 0.4), (0.5, 1.0, 0.4)), ((0, 0, 0), (0.3, 1.45, 0.5))]
 )
-def test_limits_of_three_turns_are_their_own_wherever_they_are(
+def test_force_limits_of_three_rotations_are_their_own_at_any_pose(
     blank: Any, number: int, start: Sequence[float], pose: Sequence[float]
 ) -> None:
     """In the last one, the first axis and the last are 0.12 rad apart."""
@@ -79,7 +79,7 @@ def test_limits_of_three_turns_are_their_own_wherever_they_are(
     assert abs(given_way(bpy.context.scene, number, start, pose, 1.03)[number]) > 5e-3
 
 
-def test_limits_of_three_turns_that_are_loaded_together_are_told(blank: Any) -> None:
+def test_force_limits_of_three_rotations_loaded_together_are_reported(blank: Any) -> None:
     for limit, told in ((5.0, True), (0.0, False)):
         dofs = kinds()["euler xyz"]
         dofs[1].max_force = limit
@@ -88,7 +88,7 @@ def test_limits_of_three_turns_that_are_loaded_together_are_told(blank: Any) -> 
         assert ("force-limits-inexact" in {entry.code for entry in mechanism.report.entries}) == told
 
 
-def test_limp_joints_of_several_degrees_swing(blank: Any) -> None:
+def test_ragdoll_joints_of_several_degrees_swing(blank: Any) -> None:
     dofs = kinds()["universal"]
     arm = np.array([0.5, 0.0, 0.0])
     rig = put(beside(dofs, arm, np.array([0.0, -9.0, 0.0])), physics=True)
@@ -100,7 +100,9 @@ def test_limp_joints_of_several_degrees_swing(blank: Any) -> None:
 
 @pytest.mark.parametrize(("actuator", "servo", "limp"), [("passive", 1, 1), ("locked", 0, 0), ("force", 0, 1)])
 @pytest.mark.parametrize("name", ["universal", "hinge"])
-def test_darts_actuators(blank: Any, actuator: str, servo: int, limp: int, name: str) -> None:
+def test_actuator_types_of_skel_decide_what_a_servo_holds(
+    blank: Any, actuator: str, servo: int, limp: int, name: str
+) -> None:
     """A passive joint has no servo, and a locked one is held whoever drives."""
     dofs = kinds()[name]
     for dof in dofs:

@@ -19,7 +19,7 @@ from tests.support.spring_rest_helpers import coordinates
 from tests.support.springs_helpers import hung, warnings
 
 
-def test_a_pendulum_is_thrown_against_its_weight(blank: Any) -> None:
+def test_a_pendulum_with_initial_velocity_rises_against_its_weight(blank: Any) -> None:
     found, true = thrown_pendulum(blank.scene, 91)
     assert np.abs(found - true).max() < 0.02
 
@@ -51,7 +51,7 @@ def test_a_floating_body_begins_with_its_speed_and_spin(blank: Any) -> None:
     assert turned / 0.5 == pytest.approx([0, 0, 1.2], abs=0.01)
 
 
-def test_what_hangs_on_a_joint_with_a_speed_goes_along(blank: Any) -> None:
+def test_bodies_on_a_joint_with_initial_velocity_move_along(blank: Any) -> None:
     """The wrist begins still, though the arm that carries it turns."""
     mechanism = linked(*rotations(Z))
     mechanism.world.gravity = np.zeros(3)
@@ -70,7 +70,7 @@ def test_what_hangs_on_a_joint_with_a_speed_goes_along(blank: Any) -> None:
     assert np.linalg.norm(found[3, 1:] - found[2, 1:]) > 0.01
 
 
-def test_a_speed_in_a_loop_is_told(blank: Any) -> None:
+def test_an_initial_velocity_in_a_loop_is_reported(blank: Any) -> None:
     """Two hinges between the same bodies are one."""
     (dof,) = dofs = rotations(Z)
     dof.velocity = 1.0

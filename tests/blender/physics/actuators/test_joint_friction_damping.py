@@ -81,6 +81,6 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
     assert not [obj for obj in bpy.data.objects if obj.name.endswith("Losses")]
 
 
-def test_what_has_no_motor_is_told(blank: Any) -> None:
+def test_friction_and_rotor_inertia_without_a_motor_are_reported(blank: Any) -> None:
     assert warnings(hung(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
     assert warnings(hung(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}

@@ -190,7 +190,7 @@ def test_friction_that_was_taken_away_does_not_hold(blank: Any) -> None:
     assert gone[2, 3] == pytest.approx(-9.81 * 0.5**2 / 2, rel=0.04)
 
 
-def test_a_speed_that_was_taken_away_throws_nothing(blank: Any) -> None:
+def test_a_removed_initial_velocity_moves_nothing(blank: Any) -> None:
     (dof,) = dofs = slides(Y)
     dof.velocity = 2.0
     gone = edited(blank.scene, dofs, lambda dof: setattr(dof, "velocity", 0.0))
@@ -198,7 +198,7 @@ def test_a_speed_that_was_taken_away_throws_nothing(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("dofs", [rotations(Y, Z), [Dof("ball")]], ids=["universal", "ball"])
-def test_limp_after_servos_is_limp(blank: Any, dofs: list[Dof]) -> None:
+def test_ragdoll_drive_after_servos_drive_has_no_force(blank: Any, dofs: list[Dof]) -> None:
     arm = np.array([0.8, 0.0, 0.0])
     for dof in dofs:
         dof.max_force = 500.0
@@ -255,7 +255,9 @@ def test_a_run_has_ended_with_an_undo(blank: Any, kind: str) -> None:
 
 @pytest.mark.parametrize(("speed", "share"), [(6.0, 0.3), (6.0, 0.7), (30.0, 1.0)])
 @pytest.mark.parametrize("name", ["hinge", "slide", "cylindrical"])
-def test_what_is_thrown_at_a_stop_just_ahead_stays_there(blank: Any, speed: float, share: float, name: str) -> None:
+def test_an_initial_velocity_towards_a_near_stop_ends_at_the_stop(
+    blank: Any, speed: float, share: float, name: str
+) -> None:
     """The stop is as far as a share of what it goes in its first frame."""
     dofs = {"hinge": rotations(Z), "slide": slides(Z), "cylindrical": [*rotations(Z), *slides(Z)]}[name]
     for dof in dofs:
@@ -274,7 +276,7 @@ def thrown_slide(scene: Any, **own: float) -> tuple[Array, Any]:
 
 
 @pytest.mark.parametrize("damping", [2.0, 5.0])
-def test_what_is_thrown_against_its_own_damper_goes_as_far_as_it_should(blank: Any, damping: float) -> None:
+def test_an_initial_velocity_against_a_damper_goes_as_far_as_in_the_formula(blank: Any, damping: float) -> None:
     found, _ = thrown_slide(blank.scene, damping=damping)
     slow = MASS / damping
     true = 3.0 * slow * (1.0 - np.exp(-np.arange(61) / 60 / slow))
@@ -282,7 +284,7 @@ def test_what_is_thrown_against_its_own_damper_goes_as_far_as_it_should(blank: A
 
 
 @pytest.mark.parametrize("stiffness", [10.0, 100.0])
-def test_starts_that_are_off_are_told(blank: Any, stiffness: float) -> None:
+def test_inaccurate_initial_velocities_are_reported(blank: Any, stiffness: float) -> None:
     """By how much a spring is off is as the report says."""
     found, rig = thrown_slide(blank.scene, stiffness=stiffness)
     off = np.abs(found).max() / (3.0 * math.sqrt(MASS / stiffness)) - 1.0
@@ -292,7 +294,7 @@ def test_starts_that_are_off_are_told(blank: Any, stiffness: float) -> None:
         assert f"(error {100 * off:.0f} %)" in message
 
 
-def test_only_what_moves_is_thrown_and_only_for_two_frames(blank: Any) -> None:
+def test_only_moving_joints_get_an_initial_velocity_and_only_for_two_frames(blank: Any) -> None:
     """Of four links the third has a speed: it and the one that it carries are thrown. Its arrows are of its size."""
     mechanism = chain(0.02, 1, links=4)
     mechanism.joints[2].dofs[0].velocity = 2.0

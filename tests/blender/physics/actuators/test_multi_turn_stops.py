@@ -49,7 +49,7 @@ def test_a_stop_that_is_hit_between_frames_is_not_passed(blank: Any, lower: floa
 
 
 @pytest.mark.parametrize(("lower", "upper", "way"), [(-4.0, 1.0, -1), (-4.0, 1.0, 1), (0.5, 5.5, 1), (-0.2, None, 1)])
-def test_stops_less_than_a_turn_apart_hold_beyond_half_a_turn(
+def test_stops_less_than_360_degrees_from_each_other_hold_past_180_degrees(
     blank: Any, lower: float, upper: float | None, way: int
 ) -> None:
     (dof,) = dofs = rotations(Z)
@@ -78,7 +78,7 @@ def driven(scene: Any, lower: float | None, upper: float | None, *keys: tuple[in
     return values + 2.0 * math.pi * round((keys[0][1] - values[0]) / (2.0 * math.pi))
 
 
-def test_stops_more_than_a_turn_apart_hold(blank: Any) -> None:
+def test_stops_more_than_360_degrees_from_each_other_hold(blank: Any) -> None:
     """At 400 degrees either way, and not at 40."""
     far = math.radians(400)
     values = driven(blank.scene, -far, far, (1, 0.0), (60, 8.0), (140, -8.0), (150, -8.0))
@@ -86,14 +86,14 @@ def test_stops_more_than_a_turn_apart_hold(blank: Any) -> None:
     assert values.min() == pytest.approx(-far, abs=0.01)
 
 
-def test_a_single_stop_is_where_it_is_after_turns_the_other_way(blank: Any) -> None:
+def test_a_single_stop_holds_after_revolutions_the_other_way(blank: Any) -> None:
     values = driven(blank.scene, None, 1.0, (1, 0.0), (60, -9.0), (130, 3.0), (140, 3.0))
     assert values.min() < -8.9
     assert values.max() == pytest.approx(1.0, abs=0.01)
     assert values[-1] == pytest.approx(1.0, abs=0.01)
 
 
-def test_stops_count_the_whole_turns_that_a_run_begins_with(blank: Any) -> None:
+def test_stops_count_the_whole_revolutions_of_the_initial_pose(blank: Any) -> None:
     values = driven(blank.scene, 5.0, 8.0, (1, 6.0), (40, 9.0), (90, 4.0), (100, 4.0))
     assert values.max() == pytest.approx(8.0, abs=0.01)
     assert values.min() == pytest.approx(5.0, abs=0.01)
@@ -116,7 +116,7 @@ def test_what_counts_stops_goes_with_the_physics(blank: Any) -> None:
 
 
 @pytest.mark.parametrize(("upper", "told"), [(3.4, True), (3.4 + 2.0 * math.pi, True), (4.2, False), (2.0, False)])
-def test_a_single_stop_just_beyond_half_a_turn_is_told(blank: Any, upper: float, told: bool) -> None:
+def test_a_single_stop_just_past_180_degrees_is_reported(blank: Any, upper: float, told: bool) -> None:
     """Its constraint would take the hinge to be beyond it, from the other side."""
     (dof,) = dofs = rotations(Z)
     dof.upper = upper
@@ -125,7 +125,7 @@ def test_a_single_stop_just_beyond_half_a_turn_is_told(blank: Any, upper: float,
     assert ("stops-beyond-a-turn" in {entry.code for entry in mechanism.report.entries}) == told
 
 
-def test_windows() -> None:
+def test_hinge_limits_are_none_from_one_revolution_on() -> None:
     assert hinge_limits(None, None) is None
     assert hinge_limits(-1.0, 2.0) == (-1.0, 2.0)
     assert hinge_limits(-4.0, 1.0) == (-4.0, 1.0)

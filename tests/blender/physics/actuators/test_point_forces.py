@@ -33,7 +33,7 @@ def test_a_spring_at_the_end_of_a_chain_gives_no_more_than_it_had(blank: Any, st
     assert stiff == told
 
 
-def test_along_an_axis_a_restraint_turns_its_first_body_as_the_second_moves_on(blank: Any) -> None:
+def test_along_an_axis_a_restraint_rotates_its_first_body_as_the_second_moves_on(blank: Any) -> None:
     """A steady pull along X of the first one, at the second, which goes off sideways: the two keep what they have of
     angular momentum, about wherever."""
     pull, sideways = 4.0, 2.0

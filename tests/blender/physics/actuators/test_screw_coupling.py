@@ -36,12 +36,12 @@ def test_a_servos_torque_holds_the_weight_that_it_can(blank: Any, share: float, 
     assert (abs(values[-1, 1]) < 0.01) == holds
 
 
-def test_a_screw_may_begin_several_turns_in(blank: Any) -> None:
+def test_a_screw_may_begin_after_several_revolutions(blank: Any) -> None:
     values = screwed(blank.scene, Dof("screw", Z, pitch=0.1, position=20.0), 31, 0.0)
     assert np.abs(values[:, 1] - 2.0).max() < 1e-3
     assert math.isclose(values[-1, 0], values[0, 0], abs_tol=1e-3)
 
 
-def test_only_a_screw_among_other_degrees_is_told(blank: Any) -> None:
+def test_only_a_screw_among_other_degrees_is_reported(blank: Any) -> None:
     assert warnings(hung(Dof("screw", Z, pitch=0.1))) == set()
     assert warnings(hung(Dof("screw", Z, pitch=0.1), Dof("rotation", np.eye(3)[0]))) == {"screw-not-simulated"}

@@ -131,7 +131,7 @@ def test_an_edited_spring_is_in_the_next_run(blank: Any) -> None:
     assert empty.rigid_body_constraint.type == "SLIDER"
 
 
-def test_what_blender_cannot_have_is_told(blank: Any) -> None:
+def test_springs_that_blender_does_not_support_are_reported(blank: Any) -> None:
     at_rest, away, screw, skew = slides(Y)[0], rotations(X)[0], Dof("screw", Z, pitch=0.1), rotations(X, (X + Y) / 2)
     several = [*slides(X), *rotations(Y)]
     several[1].stiffness, several[1].rest = 5.0, 0.3
@@ -147,7 +147,7 @@ def test_what_blender_cannot_have_is_told(blank: Any) -> None:
 
 @pytest.mark.parametrize("start", [0.0, 0.35, -0.1])
 @pytest.mark.parametrize("world", [True, False], ids=["at the world", "at a body"])
-def test_a_lone_slide_swings_about_the_rest_of_its_spring(blank: Any, start: float, world: bool) -> None:
+def test_a_lone_prismatic_joint_swings_about_the_rest_of_its_spring(blank: Any, start: float, world: bool) -> None:
     """Wherever the run begins, though Blender's own spring is at rest there."""
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.rest = 50.0, 0.2
@@ -171,7 +171,7 @@ def test_a_lone_hinge_comes_to_the_rest_of_its_spring(blank: Any, start: float) 
     assert play(blank.scene, 200, lambda: angle(0)(moved(rig)))[-1] == pytest.approx(0.3, abs=2e-3)
 
 
-def test_clearing_takes_what_pushes_springs_away(blank: Any) -> None:
+def test_clearing_physics_removes_the_preload_of_a_spring(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
     from tests.support.clear_helpers import differences, everything
 
@@ -234,7 +234,7 @@ def test_a_balls_damper_brakes_although_its_weight_pulls(blank: Any) -> None:
     assert (values[30] - values[20])[2] * 6 == pytest.approx(-MASS * 9.81 * 0.5 / 30.0, rel=0.05)
 
 
-def test_clearing_takes_what_pushes_away(blank: Any) -> None:
+def test_clearing_physics_removes_motors_of_springs(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
     from tests.support.clear_helpers import differences, everything
 
@@ -252,7 +252,7 @@ def test_clearing_takes_what_pushes_away(blank: Any) -> None:
     assert differences(before, everything(blank.scene)) == {}
 
 
-def test_slides_keep_their_springs_beside_a_ball_with_a_damper(blank: Any) -> None:
+def test_translations_keep_their_springs_beside_a_ball_with_a_damper(blank: Any) -> None:
     (slide,), ball = slides(Y), Dof("ball")
     slide.stiffness, slide.rest, ball.damping = 50.0, 0.3, 0.5
     values = coordinates(blank.scene, hung(slide, ball), 61)
@@ -260,14 +260,14 @@ def test_slides_keep_their_springs_beside_a_ball_with_a_damper(blank: Any) -> No
     assert np.abs(values[:, 0] - true).max() < 0.005
 
 
-def test_a_turn_beside_a_slide_that_begins_turns_in_is_at_rest_there(blank: Any) -> None:
+def test_a_rotation_beside_a_translation_rests_after_whole_revolutions(blank: Any) -> None:
     turn, slide = *rotations(X), *slides(X)
     turn.position, turn.stiffness, turn.rest = 4.0, 5.0, 4.2
     values = np.unwrap(coordinates(blank.scene, hung(turn, slide), 61)[:, 0])
     assert np.ptp(values) == pytest.approx(0.4, rel=0.02)
 
 
-def test_a_balls_springs_that_begin_turned_push_along_the_axes_of_what_they_turn(blank: Any) -> None:
+def test_springs_of_a_rotated_ball_act_along_the_axes_of_its_rotations(blank: Any) -> None:
     """One of them alone, about X as the body has it, and the body turned about Z by a right angle: it goes about the
     joint's Y."""
     ball = Dof("ball")

@@ -56,7 +56,7 @@ def put_floor(blank: Any, height: float) -> None:
     floor.rigid_body.type, floor.rigid_body.collision_shape, floor.location.z = "PASSIVE", "BOX", height
 
 
-def test_they_land_on_a_floor_of_the_users(blank: Any) -> None:
+def test_bodies_without_self_collision_land_on_a_floor_of_the_user(blank: Any) -> None:
     rig = limp(skel(OVERLAPPING, gravity=G), self_collide=False)
     put_floor(blank, 2.0)
     heights = {key: 5 + way[2] for key, way in moved(rig, 90).items()}
@@ -88,7 +88,7 @@ def test_jointed_bodies_of_juice_do_not_collide_and_all_others_do(blank: Any) ->
     assert float(np.abs(three["3"]).max()) > 0.05
 
 
-def test_clearing_takes_what_keeps_bodies_apart_with_it(blank: Any) -> None:
+def test_clearing_physics_removes_collision_filters(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(skel(OVERLAPPING, gravity=G), "small.skel", physics=False)

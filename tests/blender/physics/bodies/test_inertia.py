@@ -113,7 +113,7 @@ def box_tensor() -> Array:
     return BODY_MASS / 12 * np.diag([y + z, x + z, x + y])
 
 
-def test_what_is_the_same_or_not_told_is_not_reported(blank: Any) -> None:
+def test_equal_or_missing_moments_of_inertia_are_not_reported(blank: Any) -> None:
     assert told(two_bodies(box_tensor(), None)) == []
     assert told(two_bodies(None, np.zeros((3, 3)))) == []
 
@@ -168,7 +168,7 @@ def test_a_compound_counts_as_the_box_that_holds_it(blank: Any) -> None:
     assert blender_moments(obj, pieces) == pytest.approx(BODY_MASS / 12 * np.array([y + z, x + z, x + y]), rel=1e-5)
 
 
-def test_a_body_turns_freely_as_the_file_has_it(blank: Any) -> None:
+def test_a_body_rotates_freely_with_the_inertia_of_its_file(blank: Any) -> None:
     assert strays(leaning_tensor(), matched=False, seconds=1.0) > 0.5
     assert strays(leaning_tensor(), matched=True, seconds=1.0) < 0.01
 
@@ -211,7 +211,7 @@ def heavy() -> Mechanism:
     return Mechanism("top", bodies=[body], joints=[Joint("f", "f", "ball", None, "b", dofs=[Dof("ball")])])
 
 
-def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any) -> None:
+def test_mass_and_center_include_the_inertia_proxy_and_the_rest_is_reported(blank: Any) -> None:
     from addon.blender.physics.bodies.inertia import combined_inertia
     from addon.blender.scene.read.mechanism import extract
 
@@ -230,7 +230,7 @@ def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any
     assert obj.rigid_body.mass + wheel.rigid_body.mass == pytest.approx(5.0)
 
 
-def test_flywheels_go_with_the_physics(blank: Any) -> None:
+def test_inertia_proxies_are_removed_with_the_physics(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put_world(heavy(), "KEYS", 1.0)
@@ -245,7 +245,7 @@ def test_flywheels_go_with_the_physics(blank: Any) -> None:
     assert differences(before, everything(blank.scene)) == {}
 
 
-def test_without_the_wish_there_are_none(blank: Any) -> None:
+def test_without_the_option_there_are_no_inertia_proxies(blank: Any) -> None:
     import bpy
 
     from addon.blender.physics.simulation.setup import build_physics

@@ -28,7 +28,7 @@ def flying(mass: float = 1.0) -> Any:
     return mechanism
 
 
-def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tmp_path: Path) -> None:
+def test_a_mass_typed_on_a_body_with_an_inertia_proxy_is_the_whole_mass(blank: Any, tmp_path: Path) -> None:
     from addon import formats
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
     from addon.blender.scene.read.mechanism import extract
@@ -64,7 +64,7 @@ def test_a_mass_typed_before_a_run_is_the_whole_mass_in_it(blank: Any) -> None:
     assert recorded_run(blank.scene, recording).masses == pytest.approx([9.0, 1.0, 1.0])
 
 
-def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
+def test_bodies_too_light_for_blender_are_reported_once(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics
 
     mechanism = flying(1e-4)
@@ -80,7 +80,7 @@ def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("mass", [0.0, -2.0])
-def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) -> None:
+def test_bodies_without_mass_are_reported_as_what_they_are(blank: Any, mass: float) -> None:
     """They need one; multiplying it by a factor would not help."""
     from addon.blender.physics.simulation.setup import build_physics
 
@@ -95,7 +95,7 @@ def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) 
     )
 
 
-def test_a_light_body_is_not_made_heavier_by_a_flywheel(blank: Any) -> None:
+def test_a_light_body_is_not_made_heavier_by_an_inertia_proxy(blank: Any) -> None:
     """One and a half grams in two parts would be two grams."""
     from addon.blender.physics.simulation.setup import build_physics
 
@@ -104,7 +104,7 @@ def test_a_light_body_is_not_made_heavier_by_a_flywheel(blank: Any) -> None:
     assert not [entry for entry in build_physics(blank.scene, rig).entries if entry.code == "mass-too-small"]
 
 
-def test_multiplied_as_the_warning_says_it_moves_the_same(blank: Any) -> None:
+def test_masses_multiplied_as_in_the_warning_move_the_same(blank: Any) -> None:
     """The same pendulum of links of 1 kg and of 1 t, with springs and dampers a thousand times as strong."""
     import bpy
 
@@ -130,7 +130,7 @@ def progress_text(rig: Any, scene: Any) -> list[str]:
     return [entry.message for entry in build_physics(scene, rig).entries if entry.code == "scaled-unevenly"]
 
 
-def test_a_model_that_is_scaled_unevenly_is_told(blank: Any) -> None:
+def test_a_model_that_is_scaled_unevenly_is_reported(blank: Any) -> None:
     import bpy
 
     from addon.blender.physics.recording.bake import record
@@ -146,7 +146,7 @@ def test_a_model_that_is_scaled_unevenly_is_told(blank: Any) -> None:
         assert kept == told, "it is in the model's report as long as it is so"
 
 
-def test_a_model_that_its_parent_shears_is_told(blank: Any) -> None:
+def test_a_model_that_its_parent_shears_is_reported(blank: Any) -> None:
     import bpy
 
     rig = put_world(chain(links=3, lean=0.4), "LIMP", 1)
@@ -159,7 +159,7 @@ def test_a_model_that_its_parent_shears_is_told(blank: Any) -> None:
     assert "sheared" in told
 
 
-def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_applied_scale_is_reported_also_by_a_bake(blank: Any, capsys: pytest.CaptureFixture[str]) -> None:
     import bpy
 
     rig = put_world(chain(links=3, lean=0.4), "LIMP", 1)

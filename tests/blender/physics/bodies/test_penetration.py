@@ -79,7 +79,7 @@ def minkowski(ones: np.ndarray, others: np.ndarray) -> float:
     return max(0.0, min(reach))
 
 
-def test_hulls_are_as_deep_as_the_hull_of_their_differences_says() -> None:
+def test_hulls_are_as_deep_as_the_hull_of_their_differences() -> None:
     from addon.blender.physics.bodies.penetration import ConvexShape
 
     random = np.random.default_rng(3)
@@ -135,7 +135,7 @@ def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
     )
 
 
-def test_bodies_that_begin_in_one_another_are_told_and_those_kept_apart_are_not(blank: Any) -> None:
+def test_bodies_that_begin_in_one_another_are_reported_unless_filtered(blank: Any) -> None:
     rig = limp(skel(OVERLAPPING), self_collide=True)
     truth = baked(rig, 5)
     assert truth.penetration == pytest.approx(0.4, abs=1e-4)

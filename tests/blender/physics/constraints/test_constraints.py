@@ -174,7 +174,7 @@ def test_a_joint_that_points_towards_the_root_counts_the_same_way(blank: Any, he
 
 @pytest.mark.parametrize("speed", [3.0, -1.5])
 @tilts
-def test_a_motor_that_is_told_a_speed_turns_at_it(blank: Any, ypr: tuple, speed: float) -> None:
+def test_a_motor_rotates_at_its_target_velocity(blank: Any, ypr: tuple, speed: float) -> None:
     """Juice hands the number to ODE as rad/s of the first body: the second turns the other way about ODE's axis."""
     text = two_boxes(ypr, HARD, stops=(None, None), force=200, behaviours=spinner(3, speed))
     rig, document = put(text), XmlModel(text)
@@ -186,7 +186,7 @@ def test_a_motor_that_is_told_a_speed_turns_at_it(blank: Any, ypr: tuple, speed:
 
 
 @pytest.mark.parametrize("cfm", [HARD, 1e-4], ids=["hard", "soft"])
-def test_a_ball_joint_holds_its_point_and_turns_freely(blank: Any, cfm: float) -> None:
+def test_a_ball_joint_holds_its_point_and_rotates_freely(blank: Any, cfm: float) -> None:
     text = model(
         body(1, (0, 0, 5), mass=1e4, size=(2, 2, 10)),
         body(2, (0, 2, 4), (0.4, 2, 0.4)),

@@ -89,7 +89,9 @@ def in_turn(choices: Sequence[Any], *numbers: int) -> Any:
 @ways
 @pytest.mark.parametrize("where", WHERE[:2])
 @pytest.mark.parametrize("plane", PLANES)
-def test_the_slides_of_a_planar_joint_stop(blank: Any, plane: str, where: str, way: tuple[int, int]) -> None:
+def test_translations_of_a_planar_joint_stop_at_their_limits(
+    blank: Any, plane: str, where: str, way: tuple[int, int]
+) -> None:
     one, two, normal = PLANES[plane]
     dofs = limited([*slides(one, two), *rotations(normal)], (-0.2, 0.5), (-0.3, 0.4), (None, None))
     pull = 3.0 * (way[0] * one + way[1] * two)
@@ -100,7 +102,7 @@ def test_the_slides_of_a_planar_joint_stop(blank: Any, plane: str, where: str, w
 
 
 @ways
-def test_the_turn_of_a_planar_joint_stops(blank: Any, way: tuple[int, int]) -> None:
+def test_the_rotation_of_a_planar_joint_stops_at_its_limit(blank: Any, way: tuple[int, int]) -> None:
     """The body's middle is beside the pivot, so that a pull turns it; its slides have stops close by."""
     dofs = limited([*slides(X, Y), *rotations(Z)], (-0.05, 0.05), (-0.05, 0.05), (-0.3, 0.6))
     off = -(IN_BODY[:3, :3].T @ IN_BODY[:3, 3])  # the body's middle in the joint's frame
@@ -127,7 +129,7 @@ def test_a_universal_joint_stops_at_its_limits(blank: Any, name: str, where: str
 
 
 @ways
-def test_three_slides_stop(blank: Any, way: tuple[int, int]) -> None:
+def test_three_translations_stop_at_their_limits(blank: Any, way: tuple[int, int]) -> None:
     dofs = limited(slides(Y, X, -Z), (-0.2, 0.5), (-0.3, None), (None, 0.4))
     pull = np.array([-2.0, 3.0 * way[0], -2.0])
     found = settle(hung(dofs, pull, world=way[1] > 0), [0.1, 0.2, 0.1])
@@ -136,7 +138,7 @@ def test_three_slides_stop(blank: Any, way: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("turn", [0, 1, 2], ids=["first", "second", "third"])
-def test_three_turns_stop(blank: Any, order: str, turn: int) -> None:
+def test_three_rotations_stop_at_their_limits(blank: Any, order: str, turn: int) -> None:
     """Two of the turns are held within a hair, and the run begins with the middle one at zero."""
     axes, way = ORDERS[order], in_turn([1, -1], [*ORDERS].index(order), turn)
     limits: list[tuple[float | None, float | None]] = [(-0.001, 0.001)] * 3

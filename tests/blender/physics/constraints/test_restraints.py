@@ -28,7 +28,7 @@ from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, mov
 
 
 @pytest.mark.parametrize("name", list(LAWS))
-def test_a_slide_is_restrained(blank: Any, name: str) -> None:
+def test_a_prismatic_joint_is_restrained(blank: Any, name: str) -> None:
     found, true = slide_run(blank.scene, name)
     assert np.abs(found - true).max() < 0.02 * np.ptp(true)
 
@@ -55,7 +55,7 @@ def test_friction_by_formula_brakes_and_then_holds(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("start", [4.0, 7.0])
-def test_a_hinge_that_begins_turns_in_rests_where_its_formula_does(blank: Any, start: float) -> None:
+def test_a_hinge_that_begins_after_revolutions_rests_where_its_formula_does(blank: Any, start: float) -> None:
     (dof,) = dofs = rotations(Z)
     dof.position = start
     rig = put(restrained(hung(*dofs), [("spring", ([], [[5.0, -5.0 * (start + 0.2)]]))]), physics=True)
@@ -87,7 +87,7 @@ def test_two_bodies_on_a_spring_pull_each_other(blank: Any) -> None:
     assert strayed < 1e-3
 
 
-def test_a_spring_off_the_middle_turns_its_body(blank: Any) -> None:
+def test_a_spring_off_the_middle_rotates_its_body(blank: Any) -> None:
     """A steady pull on a place beside the middle: a torque of force times arm."""
     mechanism = floating(np.zeros(3))
     on_body = pose_of((0, 0, 0), (0.0, 0.3, 0.0))
@@ -119,7 +119,7 @@ def test_a_spring_along_an_axis_counts_that_alone(blank: Any) -> None:
     assert np.abs(found - np.outer(found @ axis, axis) - (found[0] - found[0] @ axis * axis)).max() < 1e-3
 
 
-def test_what_physics_takes_of_restraints_is_told(blank: Any) -> None:
+def test_restraints_that_physics_simulates_are_reported(blank: Any) -> None:
     mechanism = restrained(hung(*slides(Z)), LAWS["spring"])
     assert warnings(mechanism) == set()
     assert "restraint-sign" in {entry.code for entry in mechanism.report.entries}
@@ -134,7 +134,7 @@ def test_what_physics_takes_of_restraints_is_told(blank: Any) -> None:
         assert any(word in entry.message for entry in mechanism.report.entries)
 
 
-def test_a_restraint_on_a_joint_that_is_off_is_left_out_and_told(blank: Any) -> None:
+def test_a_restraint_on_an_inactive_joint_is_left_out_and_reported(blank: Any) -> None:
     mechanism = restrained(hung(*slides(Z)), LAWS["spring"])
     mechanism.joints[0].active = False
     assert "restraint-not-simulated" in warnings(mechanism)

@@ -105,7 +105,7 @@ def test_how_deep_bodies_are_in_the_ground_is_measured_on_what_is_seen(blank: An
     assert kept.deepest_names == "Crate\n"
 
 
-def test_a_limp_pendulum_gains_no_energy_and_a_pushed_one_does(blank: Any) -> None:
+def test_a_passive_pendulum_gains_no_energy_and_a_pushed_one_does(blank: Any) -> None:
     text = model(
         body(1, (0, 0, 6), (1, 1, 12), mass=1e5),
         body(2, (2, 0, 6), (3, 0.2, 0.2), mass=2),
@@ -156,7 +156,7 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     assert worst_joint_lines(rig)[0][0] is None
 
 
-def test_a_servo_that_is_told_nothing_has_no_error(blank: Any) -> None:
+def test_a_servo_without_target_has_no_tracking_error(blank: Any) -> None:
     rig = put(SOFT.replace("<MaxForce>20</MaxForce>", "<MaxForce>0</MaxForce>"))
     rig.data.knuckle.drive = "SERVO"
     found = {joint.id: joint.tracking_error for joint in baked(rig, 10).joints}
@@ -174,7 +174,7 @@ def recorded(scene: Any, rig: Any, last: int) -> Any:
 
 
 @pytest.mark.parametrize(("lower", "upper", "start"), [(2.8, 3.6, 3.3), (-3.6, -2.8, -3.3), (3.5, 5.0, 4.0)])
-def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
+def test_a_hinge_that_begins_past_180_degrees_keeps_its_revolutions(
     blank: Any, lower: float, upper: float, start: float
 ) -> None:
     from addon.blender.physics.recording.accuracy import accuracy_of_recording
@@ -193,7 +193,7 @@ def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
     assert accuracy_of_recording(blank.scene, recording).joints[0].stop_overrun < 0.01
 
 
-def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
+def test_a_spring_at_rest_past_180_degrees_stores_no_energy(blank: Any) -> None:
     """A spring that rests at 4.5 swings a link that begins at 4 by its own half radian, as energy is kept."""
     from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
@@ -210,7 +210,7 @@ def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
     assert accuracy_of_recording(blank.scene, recording).energy_gained < 0.01
 
 
-def test_keys_beyond_half_a_turn_come_back_as_they_were(blank: Any) -> None:
+def test_keys_past_180_degrees_come_back_as_they_were(blank: Any) -> None:
     from addon.blender.physics.recording.bake import bake
 
     rig = put_world(two_turns(), "KEYS", 2)
@@ -301,7 +301,7 @@ def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> N
 # ---------------------------------------------------------------- mass, energy
 
 
-def test_flywheels_count_with_their_bodies(blank: Any) -> None:
+def test_inertia_proxies_count_with_their_bodies(blank: Any) -> None:
     """By the pose of a double pendulum of whom one link has moments that its box has not: energy is kept."""
     from addon.blender.physics.recording.accuracy import accuracy_of_recording, recorded_run
     from addon.core.run_metrics import energy_gained
@@ -339,7 +339,7 @@ def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
     assert max(gained) < 0.005
 
 
-def test_of_what_turns_too_far_from_frame_to_frame_no_energy_is_told(blank: Any) -> None:
+def test_no_energy_is_reported_for_rotations_too_large_between_frames(blank: Any) -> None:
     from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     rig = put_world(chain(links=2, long=0.02), "LIMP", 1)
@@ -362,7 +362,7 @@ def test_in_slow_motion_and_fast_servos_keep_to_their_keys(blank: Any, speed: fl
     assert np.abs(recording.values[5:, place] - wanted[5:]).max() < 0.002
 
 
-def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
+def test_energy_is_reported_in_the_time_of_the_world(blank: Any) -> None:
     from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     rig = put_world(chain(links=2), "LIMP", 2)
@@ -374,7 +374,7 @@ def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [2.0, 0.5])
-def test_gaps_of_a_scaled_model_are_those_that_its_bodies_show(blank: Any, size: float) -> None:
+def test_separations_of_a_scaled_model_are_those_of_its_bodies(blank: Any, size: float) -> None:
     import bpy
 
     from addon.blender.physics.recording.accuracy import accuracy_of_recording
@@ -447,7 +447,7 @@ def test_what_a_scaled_model_wants_is_what_a_model_of_that_size_wants(blank: Any
 # ---------------------------------------------------------------- nothing finite
 
 
-def test_a_run_that_is_nowhere_is_refused(blank: Any) -> None:
+def test_a_simulation_without_finite_positions_is_rejected(blank: Any) -> None:
     """A body is thrown to where there are no numbers in mid-run: an error tells which, and nothing is kept of it."""
     import bpy
 
@@ -472,7 +472,7 @@ def test_a_run_that_is_nowhere_is_refused(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [2.0, 0.5])
-def test_slides_of_a_scaled_model_keep_to_their_keys_and_their_stops(blank: Any, size: float) -> None:
+def test_prismatic_joints_of_a_scaled_model_keep_their_keys_and_stops(blank: Any, size: float) -> None:
     """In its own lengths, which are longer or shorter in the world."""
     import bpy
 

@@ -105,7 +105,7 @@ def clear_of_physics(rig: Any) -> None:
     assert bpy.context.scene.rigidbody_world is None
 
 
-def test_what_hangs_on_a_ball_joint_turns_as_it_did(blank: Any) -> None:
+def test_bodies_on_a_baked_ball_joint_rotate_as_they_did(blank: Any) -> None:
     rig = put(CRAWLER)
     rig.data.knuckle.drive = "SERVO"
     head = objects_of(rig, "BODY")["5"]

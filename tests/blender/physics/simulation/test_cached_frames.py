@@ -72,7 +72,7 @@ def test_played_on_from_a_frame_of_the_run_it_goes_on_as_it_would_have(blank: An
     assert note() == ""
 
 
-def test_ahead_of_the_run_it_says_what_to_do(blank: Any) -> None:
+def test_a_frame_ahead_of_the_simulation_reports_what_to_do(blank: Any) -> None:
     rig = moving()
     seen = run(rig, 1, 20)
     shown(rig, 45)
@@ -88,7 +88,7 @@ def test_ahead_of_the_run_it_says_what_to_do(blank: Any) -> None:
     assert off(more[30], run(rig, 1, 30)[30]) < 1e-6
 
 
-def test_without_a_run_it_says_so_and_on_keys_it_says_nothing(blank: Any) -> None:
+def test_a_missing_simulation_is_reported_but_not_in_keyframes_drive(blank: Any) -> None:
     rig = moving()
     shown(rig, 30)
     assert note().startswith("Physics: this frame is not simulated")
@@ -104,7 +104,7 @@ def test_without_a_run_it_says_so_and_on_keys_it_says_nothing(blank: Any) -> Non
     assert note() == ""
 
 
-def test_beyond_the_end_of_physics_it_says_where_that_is(blank: Any) -> None:
+def test_a_frame_past_the_end_of_physics_reports_where_that_is(blank: Any) -> None:
     blank.scene.frame_end = 20
     rig = put(CRAWLER, gait=False, adapt_scene=False)
     rig.data.knuckle.drive = "LIMP"
@@ -208,7 +208,7 @@ def test_a_recording_leaves_no_frames_behind_that_could_be_taken_for_the_scenes(
 
 
 @pytest.mark.parametrize("bodies", [False, True], ids=["bones", "all bodies"])
-def test_from_keys_to_servos_to_limp_and_baked(blank: Any, bodies: bool) -> None:
+def test_drives_from_keyframes_to_servos_to_ragdoll_are_baked(blank: Any, bodies: bool) -> None:
     """It stands on keys, walks on servos, and falls: each from its frame on, from where it was, and baked the same."""
     import bpy
 

@@ -50,7 +50,7 @@ def value(rig: Any, document: XmlModel) -> float:
 # ---------------------------------------------------------------- the switch
 
 
-def test_keys_are_exact_servos_chase_and_limp_falls(blank: Any) -> None:
+def test_keyframes_are_exact_servos_track_and_ragdolls_fall(blank: Any) -> None:
     text = arm()
     rig, document = put(text), XmlModel(text)
     key(rig, 3, [(1, 0.0), (60, 0.6)])
@@ -101,7 +101,7 @@ def test_a_model_moves_on_keys_and_then_falls(blank: Any) -> None:
         assert np.all(np.diff(after)[5:] < 0)
 
 
-def test_a_limp_model_gets_its_servos_back_by_keys(blank: Any) -> None:
+def test_a_ragdoll_gets_its_servos_back_by_keyframes(blank: Any) -> None:
     text = arm()
     rig, document = put(text), XmlModel(text)
     key(rig, 3, [(1, 0.0)])

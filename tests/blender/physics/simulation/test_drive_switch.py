@@ -33,7 +33,7 @@ def handed_over(scene: Any, kind: str, drive: str, values: Array) -> Array:
 
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
 @pytest.mark.parametrize("kind", ["hinge", "slide"])
-def test_it_goes_on_with_the_speed_of_its_keys(blank: Any, kind: str, drive: str) -> None:
+def test_a_body_released_from_keyframes_keeps_their_velocity(blank: Any, kind: str, drive: str) -> None:
     """Nothing slows it: it is where it would be if it went on. Limp it does so though its keys stop."""
     going = 1.5 * np.arange(36) / RATE
     told = np.minimum(going, going[LEFT]) if drive == "LIMP" else going
@@ -98,7 +98,7 @@ def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
         assert np.sin(angles[keyed] - told[keyed]) == pytest.approx(0.0, abs=1e-4)
 
 
-def test_hand_over_is_baked_as_it_was_played_and_scrubbed_so_or_told(blank: Any) -> None:
+def test_a_keyed_drive_switch_is_baked_as_played_and_scrubbing_reports_differences(blank: Any) -> None:
     """A body that keys have at present is not shown where physics had it: then one is told to bake, or to play."""
     from addon.blender.physics.recording.bake import bake
     from addon.blender.physics.simulation import cached_frames as progress

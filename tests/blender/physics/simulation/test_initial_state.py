@@ -88,7 +88,7 @@ def test_whatever_blender_reads_when_a_run_begins_it_reads_the_pose(blank: Any) 
     }
 
 
-def test_a_switch_thrown_later_stays_where_the_user_is(blank: Any) -> None:
+def test_switching_the_drive_keeps_the_current_frame(blank: Any) -> None:
     rig = put(ARM)
     blank.scene.frame_set(30)
     rig.data.knuckle.drive = "SERVO"

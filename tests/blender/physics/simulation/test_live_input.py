@@ -326,7 +326,7 @@ def test_what_was_recorded_outlives_an_undo(blank: Any) -> None:
     assert len(input_curves(rig)["joystick_1_y"].keyframe_points) == 20
 
 
-def test_a_restart_begins_anew(blank: Any) -> None:
+def test_live_input_begins_again_after_a_restart(blank: Any) -> None:
     import bpy
 
     rig = imported()

@@ -39,7 +39,7 @@ def test_a_body_falls_as_it_should(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("cfm", [HARD, 0.001], ids=["hard", "soft"])
-def test_a_limp_arm_swings_with_the_period_of_its_pendulum(blank: Any, cfm: float) -> None:
+def test_a_ragdoll_arm_swings_with_the_period_of_its_pendulum(blank: Any, cfm: float) -> None:
     """T = 2 pi sqrt((I + m l^2) / (m g l)), longer by a^2 / 16 for swings of a."""
     text = tower(HANGING, cfm=cfm, erp=1.0)
     blank.scene.frame_end = 330
@@ -168,7 +168,7 @@ def test_a_high_gain_never_corrects_more_than_half_the_error_in_a_frame(blank: A
 
 @pytest.mark.parametrize("cfm", [HARD, 0.001], ids=["hard", "soft"])
 @pytest.mark.parametrize("gravity", [0.0, G])
-def test_keys_are_tracked(blank: Any, gravity: float, cfm: float) -> None:
+def test_servos_track_keys_with_a_small_mean_error(blank: Any, gravity: float, cfm: float) -> None:
     """A sine of half a hertz and 0.8 rad, ordinary force: mean error below 0.03 rad."""
     text = tower(LEVEL, force=60, gravity=gravity, cfm=cfm, erp=1.0)
     rig, document = put(text), XmlModel(text)

@@ -83,7 +83,7 @@ CHANGES: list[Callable[[Any], None]] = [turn_ball, shake, move_wall, shift, hang
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_what_a_run_depends_on_makes_it_old(rig: Any, change: Callable[[Any], None]) -> None:
+def test_a_change_that_a_run_depends_on_makes_it_outdated(rig: Any, change: Callable[[Any], None]) -> None:
     scene = bpy.context.scene
     before = fingerprint(scene, [rig])
     change(rig)
@@ -91,7 +91,7 @@ def test_what_a_run_depends_on_makes_it_old(rig: Any, change: Callable[[Any], No
     assert fingerprint(scene, [rig]) != before
 
 
-def test_what_it_does_not_depend_on_does_not(rig: Any) -> None:
+def test_a_change_that_a_run_does_not_depend_on_keeps_it_valid(rig: Any) -> None:
     scene = bpy.context.scene
     before = fingerprint(scene, [rig])
     for frame in range(1, 6):

@@ -23,7 +23,7 @@ from tests.support.mechanisms import key, objects_of, play, put, spinner, world_
 
 @pytest.mark.parametrize("drive", ["KEYS", "SERVO", "LIMP"])
 @pytest.mark.parametrize("users", [False, True], ids=["no world before", "the user's own world"])
-def test_clearing_undoes_building(blank: Any, drive: str, users: bool) -> None:
+def test_clearing_physics_restores_the_scene_before_building(blank: Any, drive: str, users: bool) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     scene = blank.scene
@@ -133,7 +133,7 @@ def test_the_other_way_round_too(blank: Any) -> None:
     assert tuple(blank.scene.gravity) == pytest.approx((0, 0, -1.5))
 
 
-def test_a_users_world_keeps_its_settings_and_the_report_says_so(blank: Any) -> None:
+def test_a_users_world_keeps_its_settings_which_is_reported(blank: Any) -> None:
     a_users_rigid_body(blank.scene)
     rig = put(ARM)
     world = blank.scene.rigidbody_world

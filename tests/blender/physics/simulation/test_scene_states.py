@@ -58,7 +58,7 @@ def on(scene: Any, rig: Any, last: int) -> float:
 # ---------------------------------------------------------------- what is done at the first frame
 
 
-def test_physics_cleared_and_made_anew_at_the_first_frame_plays_as_ever(blank: Any) -> None:
+def test_physics_cleared_and_rebuilt_at_the_first_frame_plays_as_ever(blank: Any) -> None:
     """A run that held on to the rigid bodies of before crashed Blender here."""
     rig = arm("LIMP")
     fresh = play(blank.scene, 12, lambda: angle(rig))[-1]
@@ -81,7 +81,7 @@ def test_a_force_and_keys_that_are_set_at_the_first_frame_hold_at_once(blank: An
     assert on(blank.scene, rig, 30) == pytest.approx(0.8, abs=2e-3)
 
 
-def test_a_model_imported_anew_under_its_name_is_another(blank: Any) -> None:
+def test_a_model_imported_again_under_its_name_is_another(blank: Any) -> None:
     rig = arm()
     run_then_rewind(blank.scene)
     name = rig.name
@@ -155,7 +155,7 @@ def test_bodies_that_were_played_to_on_keys_are_let_go_where_they_are(blank: Any
 
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
 @pytest.mark.parametrize("what", ["cleared and made anew", "without ground"])
-def test_physics_made_anew_in_mid_run_waits_for_its_first_frame(blank: Any, drive: str, what: str) -> None:
+def test_physics_rebuilt_during_a_run_waits_for_its_first_frame(blank: Any, drive: str, what: str) -> None:
     scene, rig = blank.scene, arm(drive)
     bones = play(scene, 11, lambda: places(rig))[0]
     if what == "without ground":

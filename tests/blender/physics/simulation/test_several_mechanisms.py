@@ -48,7 +48,7 @@ def swing(rig: Any) -> np.ndarray:
     return np.array(rod.evaluated_get(depsgraph).matrix_world)[:3, 3] - np.array(rig.matrix_world)[:3, 3]
 
 
-def test_a_copied_model_has_an_anchor_and_flywheels_of_its_own(blank: Any) -> None:
+def test_a_copied_model_has_its_own_anchor_and_inertia_proxies(blank: Any) -> None:
     rig = limp()
     blank.scene.frame_set(1)
     before = set(bpy.data.objects)

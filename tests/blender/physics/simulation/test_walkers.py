@@ -57,7 +57,7 @@ def test_a_real_walker_does_what_it_does_in_its_own_physics(
     assert found.upright > 0.7, "it did not fall over"
 
 
-def test_the_judge_tells_wrong_walks_from_right_ones() -> None:
+def test_the_measure_of_walks_distinguishes_wrong_from_right_ones() -> None:
     case = Case("any", "none", "walks", 3.0, 0.0, 0.0)
     assert not fault(case, Run(2.0, 1.0, 5, 40, 1, 1, 0))
     for forward, lateral in ((1.4, 0), (6.1, 0), (-3, 0), (2, 2.5), (0, 3)):

@@ -162,7 +162,7 @@ def test_servos_at_the_world_track_their_keys(blank: Any, name: str) -> None:
     assert np.abs(found - wanted)[2:].max() < 0.03
 
 
-def test_a_slide_at_the_world_is_driven_too(blank: Any) -> None:
+def test_a_prismatic_joint_at_the_world_is_driven_too(blank: Any) -> None:
     """Against its weight, up a slope."""
     mechanism = skel()
     mechanism.bodies, mechanism.joints = mechanism.bodies[:1], mechanism.joints[:1]
@@ -305,7 +305,7 @@ def test_an_anchor_that_was_deleted_is_put_back(blank: Any) -> None:
     assert max(max(each) for each in play(blank.scene, 30, lambda: gaps(rig))) < 0.002
 
 
-def test_who_lost_its_body_does_not_hang_on_the_world(blank: Any) -> None:
+def test_a_joint_that_lost_its_body_is_not_attached_to_the_world(blank: Any) -> None:
     import bpy
 
     from addon.blender.physics.simulation.setup import build_physics
@@ -338,7 +338,7 @@ def test_what_is_welded_to_the_world_stands_however_light_it_is(blank: Any) -> N
     assert "mass-ratio" not in {line.code for line in rig.data.knuckle.report}
 
 
-def test_masses_that_do_not_hold_together_are_told(blank: Any) -> None:
+def test_masses_that_do_not_hold_together_are_reported(blank: Any) -> None:
     mechanism = skel()
     mechanism.bodies[0].mass = 0.005
     put(mechanism, physics=True)

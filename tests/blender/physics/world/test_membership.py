@@ -183,7 +183,7 @@ def test_simulation_goes_on_from_a_frame_that_was_played_to(blank: Any, played: 
     assert fallen > 0.05 if played else fallen == pytest.approx(0.0, abs=1e-4)
 
 
-def test_saved_and_reopened_the_world_wakes(blank: Any, tmp_path: Path) -> None:
+def test_the_idle_world_is_active_again_in_a_reopened_file(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     imported("desk_lamp.skel")

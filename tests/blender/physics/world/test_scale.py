@@ -44,7 +44,7 @@ def slide_of(pose: Array) -> float:
 
 @sizes
 @pytest.mark.parametrize("name", ["record", "record, several degrees", "formula"])
-def test_a_spring_along_a_slide_is_as_strong_and_rests_where_it_should(blank: Any, name: str, size: float) -> None:
+def test_a_spring_along_a_scaled_prismatic_joint_keeps_force_and_rest(blank: Any, name: str, size: float) -> None:
     (dof,) = slides(Z)
     if name != "formula":
         dof.stiffness, dof.rest = 20.0, 0.3
@@ -88,7 +88,7 @@ def test_two_places_pull_each_other_by_their_own_distance(blank: Any, size: floa
 
 
 @sizes
-def test_a_pull_turns_a_scaled_pendulum_by_a_longer_arm(blank: Any, size: float) -> None:
+def test_a_pull_rotates_a_scaled_pendulum_by_a_longer_arm(blank: Any, size: float) -> None:
     """From so far away that it pulls along one line."""
     arm, swing = np.array([1.0, 0.0, 0.0]), 20.0
     mechanism = beside(rotations(Z), arm, np.zeros(3))
@@ -101,7 +101,7 @@ def test_a_pull_turns_a_scaled_pendulum_by_a_longer_arm(blank: Any, size: float)
 
 
 @sizes
-def test_servos_of_several_degrees_slide_as_far_as_keys_say(blank: Any, size: float) -> None:
+def test_servos_of_several_degrees_translate_as_far_as_their_keys(blank: Any, size: float) -> None:
     import bpy
 
     dofs = [*rotations(Z), *slides(Z)]

@@ -22,7 +22,9 @@ def plant_of(rig: Any) -> Any:
 
 
 @pytest.mark.parametrize(("long", "ratio", "bar"), [(1.0, 100.0, 1e-3), (0.1, 10.0, 1e-3), (0.02, 1000.0, 1e-2)])
-def test_chains_hold_together(blank: Any, long: float, ratio: float, bar: float) -> None:
+def test_fitted_chains_keep_their_joints_together_as_they_fall(
+    blank: Any, long: float, ratio: float, bar: float
+) -> None:
     rig = put_world(chain(long, ratio), "LIMP", 1.0)
     plant = plant_of(rig)
     seen = play(

@@ -86,7 +86,7 @@ def test_an_untouched_armature_is_written_as_it_was_read(blank: Any, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["desk_lamp.skel", "pumpjack.json"])
-def test_a_turned_armature_gives_the_file_the_users_turn_alone(blank: Any, tmp_path: Path, name: str) -> None:
+def test_a_rotated_armature_gives_the_file_the_users_rotation_alone(blank: Any, tmp_path: Path, name: str) -> None:
     """The import's own turn, which stands the model upright, is no part of the design."""
     from mathutils import Matrix
 
@@ -138,7 +138,7 @@ def test_bodies_stay_where_they_are_seen(blank: Any, tmp_path: Path, name: str, 
 @models
 @pytest.mark.parametrize("kind", ["location", "rotation"])
 @pytest.mark.parametrize("role", ["JOINT", "FRAME"])
-def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: str, role: str) -> None:
+def test_each_empty_moved_by_an_applied_transform_is_reported(blank: Any, name: str, kind: str, role: str) -> None:
     """Empties have no data that takes their transform over: Blender moves them."""
     import bpy
 

@@ -86,7 +86,7 @@ def test_a_scaled_or_mirrored_body_comes_back_as_it_was_seen(blank: Any, shape: 
     assert "mesh-edited" not in codes
 
 
-def test_round_shapes_under_an_uneven_scale_are_told(blank: Any) -> None:
+def test_round_shapes_under_an_uneven_scale_are_reported(blank: Any) -> None:
     rig = put(skel("<sphere><radius>0.5</radius></sphere>"))
     (obj,) = objects_of(rig, "BODY").values()
     obj.scale = (1, 2, 1)
@@ -158,7 +158,7 @@ LAMPS = {
 
 @pytest.mark.parametrize("role", ["FRAME", "LIGHT"])
 @pytest.mark.parametrize("where", ["nowhere", "dropped", "on an empty", "on its body"])
-def test_what_hung_on_a_body_is_where_it_is_seen(blank: Any, role: str, where: str) -> None:
+def test_objects_attached_to_a_body_are_exported_where_they_are_seen(blank: Any, role: str, where: str) -> None:
     """Whatever it hangs on by now, and whatever stands elsewhere by now: hung there it is no edit, moved there it is
     one by as much."""
     import bpy
@@ -279,7 +279,7 @@ def clear_parent(obj: Any, keep: bool = True) -> None:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_collision_shape_that_hangs_elsewhere_is_where_it_is_seen(blank: Any, keep: bool) -> None:
+def test_a_reparented_collision_shape_is_exported_where_it_is_seen(blank: Any, keep: bool) -> None:
     rig = put(skel(BOX, HULL))
     (child,) = children(rig)
     clear_parent(child, keep)
@@ -290,7 +290,7 @@ def test_a_collision_shape_that_hangs_elsewhere_is_where_it_is_seen(blank: Any, 
         assert hull.pose[:3, 3] == pytest.approx((0, 0, 1.5), abs=1e-5)
 
 
-def test_a_deleted_collision_shape_collides_with_nothing_and_is_told(blank: Any) -> None:
+def test_a_deleted_collision_shape_collides_with_nothing_and_is_reported(blank: Any) -> None:
     import bpy
 
     from addon.blender.physics.simulation.setup import build_physics
@@ -303,7 +303,7 @@ def test_a_deleted_collision_shape_collides_with_nothing_and_is_told(blank: Any)
     assert "deleted" in [entry.code for entry in out(rig)[1].report.entries]
 
 
-def test_a_copied_collision_shape_is_told_and_left_out(blank: Any) -> None:
+def test_a_copied_collision_shape_is_reported_and_left_out(blank: Any) -> None:
     rig = put(skel(BOX, HULL))
     (child,) = children(rig)
     copy = child.copy()
@@ -362,7 +362,7 @@ def test_what_a_deleted_body_carried_stays_where_it_is_seen(blank: Any, tmp_path
     assert np.abs(seen(put(text, "less.skel"), "c") - before).max() < 1e-5
 
 
-def test_a_restraint_of_a_deleted_body_is_told(blank: Any) -> None:
+def test_a_restraint_of_a_deleted_body_is_reported(blank: Any) -> None:
     import bpy
 
     bodies = [{"name": name, "mass": 1.0} for name in ("a", "b")]
@@ -403,7 +403,7 @@ def test_a_renamed_frame_is_renamed_wherever_it_is_named(blank: Any) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e300", "1e20"])
-def test_a_body_beyond_blenders_numbers_is_refused_by_name(blank: Any, number: str) -> None:
+def test_a_body_outside_blenders_number_range_is_rejected_by_name(blank: Any, number: str) -> None:
     import bpy
 
     from addon.core.report import FormatError

@@ -150,7 +150,7 @@ def test_an_unedited_file_comes_back_byte_for_byte(blank: Any, path: Path, tmp_p
 
 
 @each_file
-def test_and_so_it_does_through_a_blend(blank: Any, path: Path, tmp_path: Path) -> None:
+def test_an_unedited_model_is_exported_byte_for_byte_from_a_saved_blend(blank: Any, path: Path, tmp_path: Path) -> None:
     from addon.blender.scene.read.mechanism import extract
 
     put(path)
@@ -595,7 +595,7 @@ def test_a_copied_body_is_a_new_one_and_the_original_stays(blank: Any, how: str,
     assert "Body 'Left Leg.001' is new, a copy of 'Left Leg'" in said(models()[0])
 
 
-def test_a_copied_leg_hangs_on_a_copied_joint(blank: Any) -> None:
+def test_a_copied_leg_is_attached_to_a_copied_joint(blank: Any) -> None:
     rig = put(DOCUMENT)
     duplicate(objects_of(rig, "BODY")["12"], objects_of(rig, "JOINT")["21"])
     text = exported(rig)
@@ -642,7 +642,7 @@ def test_a_model_copied_whole_within_its_collection_is_reported(blank: Any) -> N
     )
 
 
-def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
+def test_a_collection_without_a_mechanism_is_rejected(blank: Any) -> None:
     import bpy
 
     from addon.blender.scene.read.mechanism import extract

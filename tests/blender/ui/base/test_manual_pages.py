@@ -59,7 +59,7 @@ def test_every_operator_has_a_page(blank: Any) -> None:
         ("PoseBone", "knuckle_servo_3", "pose.md"),
     ],
 )
-def test_properties_have_pages(blank: Any, owner: str, name: str, page: str) -> None:
+def test_every_property_has_a_manual_page(blank: Any, owner: str, name: str, page: str) -> None:
     import bpy
 
     if owner != "PoseBone":

@@ -159,7 +159,7 @@ def number_in(message: str, pattern: str) -> float:
     return float(found[1])
 
 
-def test_a_turn_about_a_locked_axis_is_told_with_its_size(blank: Any, tmp_path: Path) -> None:
+def test_a_rotation_about_a_locked_axis_is_reported_with_its_size(blank: Any, tmp_path: Path) -> None:
     rig = bring(LAMP)
     pose = rig.pose.bones["neck"]
     locked = next(index for index in range(3) if pose.lock_rotation[index])
@@ -175,7 +175,7 @@ def test_a_turn_about_a_locked_axis_is_told_with_its_size(blank: Any, tmp_path: 
     assert not told(rig, "bone-slide") and not told(rig, "bone-scale")
 
 
-def test_inverse_kinematics_on_a_locked_axis_is_told(blank: Any, tmp_path: Path) -> None:
+def test_inverse_kinematics_on_a_locked_axis_is_reported(blank: Any, tmp_path: Path) -> None:
     """What the joint cannot do is measured anew, from the matrix and the two angles that the file has."""
     import bpy
     from mathutils import Euler
@@ -215,7 +215,7 @@ def test_inverse_kinematics_on_a_locked_axis_is_told(blank: Any, tmp_path: Path)
     assert number_in(message, r"frame ([\d.]+)") == pytest.approx(worst, abs=0.01)
 
 
-def test_a_key_on_a_locked_place_and_a_scale_are_told(blank: Any, tmp_path: Path) -> None:
+def test_a_key_on_a_locked_place_and_a_scale_are_reported(blank: Any, tmp_path: Path) -> None:
     rig = bring(LAMP)
     key(rig, "shoulder", "rotation_euler", {1: 0.1, 31: 0.9}, 2)
     key(rig, "elbow", "location", {1: (0.0, 0.0, 0.0), 31: (0.0, 0.04, 0.03)})
@@ -232,7 +232,7 @@ def test_a_key_on_a_locked_place_and_a_scale_are_told(blank: Any, tmp_path: Path
         assert not told(rig, "bone-turn")
 
 
-def test_an_armature_that_moves_as_an_object_is_told(blank: Any, tmp_path: Path) -> None:
+def test_an_armature_that_moves_as_an_object_is_reported(blank: Any, tmp_path: Path) -> None:
     rig = bring(HEXAPOD)
     leg = next(bone.name for bone in rig.pose.bones if bone.parent is not None)
     key(rig, leg, "rotation_euler", {1: 0.0, 61: 0.2}, 2)
@@ -253,7 +253,7 @@ def test_an_armature_that_moves_as_an_object_is_told(blank: Any, tmp_path: Path)
     assert not told(rig, "bone-slide")
 
 
-def test_residues_are_told_in_the_units_of_the_file(blank: Any, tmp_path: Path) -> None:
+def test_residues_are_reported_in_the_units_of_the_file(blank: Any, tmp_path: Path) -> None:
     rig = bring(LAMP)
     key(rig, "shoulder", "rotation_euler", {1: 0.1, 31: 0.9}, 2)
     key(rig, "elbow", "location", {1: (0.0, 0.0, 0.0), 31: (0.0, 0.04, 0.03)})
@@ -278,7 +278,7 @@ def test_residues_are_told_in_the_units_of_the_file(blank: Any, tmp_path: Path) 
     assert number_in(moved, r"up to ([\d.]+) mm ") == pytest.approx(500.0, abs=1.0)
 
 
-def test_the_worst_frame_of_a_long_motion_is_told(blank: Any, tmp_path: Path) -> None:
+def test_the_worst_frame_of_a_long_motion_is_reported(blank: Any, tmp_path: Path) -> None:
 
     rig = bring(LAMP)
     key(rig, "shoulder", "rotation_euler", {1: 0.1, 4001: 0.9}, 2)
@@ -309,7 +309,7 @@ def test_a_selected_root_has_its_path(blank: Any, tmp_path: Path, servos: str) -
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "sample_models").glob("*/*.[js]*")), ids=lambda path: path.name)
-def test_motion_that_keeps_to_its_joints_is_told_of_nothing(blank: Any, tmp_path: Path, path: Path) -> None:
+def test_motion_within_its_joints_has_an_empty_report(blank: Any, tmp_path: Path, path: Path) -> None:
     """Every coordinate of every sample model keyed, through the pose and key for key."""
     from addon import formats
     from addon.blender.data.channels import servo_channels
@@ -415,7 +415,7 @@ def test_a_keyed_path_is_in_the_table_and_comes_back(blank: Any, tmp_path: Path)
     [(["Torso"], ["Torso"], []), (["chassis", "Tail"], ["chassis"], ["Tail"]), (["One", "Two"], [], ["One", "Two"])],
     ids=["another name", "another case", "two roots"],
 )
-def test_the_path_of_a_root_of_another_name_is_matched_or_told_once(
+def test_the_path_of_a_root_of_another_name_is_matched_or_reported_once(
     blank: Any, tmp_path: Path, names: list[str], matched: list[str], left: list[str]
 ) -> None:
     import bpy
@@ -548,7 +548,7 @@ def test_a_motion_plays_at_its_speed_whatever_the_scene_shows(blank: Any, tmp_pa
     assert last == pytest.approx(10 * 30 / 1.001 / 12, abs=0.01), "what Blender shows"
 
 
-def test_an_armature_without_its_joints_is_refused_with_what_is_missing(blank: Any, tmp_path: Path) -> None:
+def test_an_armature_without_its_joints_is_rejected_with_what_is_missing(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     rig = bring(LAMP)
@@ -560,7 +560,7 @@ def test_an_armature_without_its_joints_is_refused_with_what_is_missing(blank: A
     assert not (tmp_path / "none.xmdi").exists()
 
 
-def test_a_joint_that_is_missing_is_told(blank: Any, tmp_path: Path) -> None:
+def test_a_joint_that_is_missing_is_reported(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     rig = bring(LAMP)

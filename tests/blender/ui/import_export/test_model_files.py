@@ -30,7 +30,7 @@ def test_import_makes_the_model_selected_and_active_in_object_mode(blank: Any, m
     assert not bystander.select_get()
 
 
-def test_import_tells_in_one_line_what_came(blank: Any, model_file: Path, capfd: Any) -> None:
+def test_import_reports_in_one_line_what_was_imported(blank: Any, model_file: Path, capfd: Any) -> None:
     ops().import_scene.mechanism(filepath=str(model_file))
     said = [line for line in capfd.readouterr().out.splitlines() if "Imported" in line]
     assert said == ["Info: Imported flapper: 3 bodies, 2 joints, 0 loops, 0 warnings"]
@@ -70,7 +70,7 @@ def test_a_second_import_is_a_second_model(blank: Any, model_file: Path) -> None
     ],
     ids=["one id twice", "cut off", "a motion", "another program's", "empty"],
 )
-def test_a_bad_file_is_refused_with_nothing_left_behind(
+def test_a_bad_file_is_rejected_with_nothing_left_behind(
     blank: Any, tmp_path: Path, text: str, words: list[str]
 ) -> None:
     import bpy
@@ -121,7 +121,7 @@ def test_undo_takes_the_whole_import_back_and_redo_brings_it(blank: Any, model_f
     assert len(models()) == 1
 
 
-def test_export_needs_a_model_and_says_so(blank: Any, tmp_path: Path) -> None:
+def test_export_without_a_mechanism_is_rejected(blank: Any, tmp_path: Path) -> None:
     import bpy
 
     with pytest.raises(RuntimeError, match="There is no mechanism in the scene: import one"):
@@ -179,7 +179,7 @@ def test_saved_and_reopened_it_exports_the_original_text(rig: Any, tmp_path: Pat
     assert (tmp_path / "again.jm").read_bytes() == FLAPPER.encode()
 
 
-def test_export_says_what_it_wrote_and_changes_nothing(rig: Any, tmp_path: Path, capfd: Any) -> None:
+def test_export_reports_what_it_wrote_and_changes_nothing(rig: Any, tmp_path: Path, capfd: Any) -> None:
     before = datablocks(), [obj.matrix_world.copy() for obj in rig.users_scene[0].objects]
     capfd.readouterr()
     ops().export_scene.mechanism(filepath=str(tmp_path / "x.xml"))
@@ -207,7 +207,7 @@ def test_a_collection_exports_its_model(rig: Any, tmp_path: Path) -> None:
     assert (tmp_path / "from_collection.jm").read_bytes() == FLAPPER.encode()
 
 
-def test_a_collection_with_two_models_is_refused(blank: Any, model_file: Path, tmp_path: Path) -> None:
+def test_a_collection_with_two_models_is_rejected(blank: Any, model_file: Path, tmp_path: Path) -> None:
     import bpy
 
     for _ in range(2):

@@ -52,7 +52,7 @@ def asked(path: Path, **options: Any) -> set[str]:
         operator.execute = confirm
 
 
-def test_the_dialog_writes_the_whole_motion_unless_it_is_told_otherwise(rig: Any, tmp_path: Path) -> None:
+def test_the_dialog_writes_the_whole_motion_by_default(rig: Any, tmp_path: Path) -> None:
     path = put_file(tmp_path / "wave.motion", "#WEBOTS_MOTION,V1.0,Lift\n0,a,0.1\n60:00:000,b,.2\n")
     imported(path, update_scene_duration=False)
     assert asked(tmp_path / "out.motion") == {"FINISHED"}
@@ -72,7 +72,7 @@ def test_free_joints_come_back(blank: Any, tmp_path: Path, sample_models: Path) 
     assert (tmp_path / "out.xmdi").read_bytes() == path.read_bytes()
 
 
-def test_a_table_says_what_unit_it_is_in_and_is_believed(rig: Any, tmp_path: Path) -> None:
+def test_the_unit_that_a_table_names_is_used(rig: Any, tmp_path: Path) -> None:
     key(rig, 51, [(1, 0.0), (7, 1.0)])
     key(rig, 52, [(1, 0.0), (7, 0.5)])
     ops().export_anim.servo_motion(filepath=str(tmp_path / "d.csv"), angle_unit="DEG", length_unit="MM", keys="KEYS")
@@ -271,7 +271,7 @@ def test_servos_without_keys_stay_so(rig: Any, tmp_path: Path) -> None:
         exported(out, frame_start=1, frame_end=10)
 
 
-def test_what_is_no_number_is_refused(rig: Any, tmp_path: Path) -> None:
+def test_a_value_that_is_not_finite_is_rejected_by_the_export(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     key(rig, 51, [(1, 0.0), (7, 1.0)])
@@ -302,7 +302,7 @@ def test_while_a_strip_is_tweaked_nothing_is_done(rig: Any, tmp_path: Path) -> N
     assert len(bpy.data.actions) == actions
 
 
-def test_a_refused_import_leaves_the_scene_as_it_was(rig: Any, tmp_path: Path) -> None:
+def test_a_rejected_import_leaves_the_scene_as_it_was(rig: Any, tmp_path: Path) -> None:
     key(rig, 51, [(1, 0.0), (7, 1.0)])
     curve(rig, 51).modifiers.new("NOISE")
     before = scene().render.fps, scene().render.fps_base
@@ -313,7 +313,7 @@ def test_a_refused_import_leaves_the_scene_as_it_was(rig: Any, tmp_path: Path) -
     assert [point.co[:] for point in curve(rig, 51).keyframe_points] == [(1, 0), (7, 1)]
 
 
-def test_a_motion_beyond_blenders_last_frame(rig: Any, tmp_path: Path) -> None:
+def test_a_motion_past_blenders_last_frame_is_exported_unchanged(rig: Any, tmp_path: Path) -> None:
     path = put_xmdi(tmp_path / "a.xmdi", Motion("a", [servo("Lift", [0, 3.2e10], [0, 1])]))
     imported(path)
     assert scene().frame_end == 1048574
@@ -426,7 +426,7 @@ def test_a_ball_that_was_retimed_keeps_as_many_keys(rig: Any, tmp_path: Path) ->
     assert found.values == pytest.approx([0, 1.5, 0], abs=1e-5)
 
 
-def test_balls_and_hinges_follow_the_scenes_rate_alike(rig: Any, tmp_path: Path) -> None:
+def test_balls_and_hinges_follow_the_frame_rate_in_the_same_way(rig: Any, tmp_path: Path) -> None:
     motion = Motion("a", [servo("Neck/rx", [0, 0.64], [0, 1.5]), servo("Lift", [0, 0.64], [0, 1.5])])
     imported(put_xmdi(tmp_path / "a.xmdi", motion))
     scene().render.fps = 30

@@ -85,7 +85,7 @@ def test_servos_without_keys_stand_initially_or_as_they_were(rig: Any, tmp_path:
     ],
     ids=["cut off", "a model", "uneven lists", "another model's"],
 )
-def test_a_bad_motion_is_refused_with_nothing_left_behind(rig: Any, tmp_path: Path, text: str, words: str) -> None:
+def test_a_bad_motion_is_rejected_with_nothing_left_behind(rig: Any, tmp_path: Path, text: str, words: str) -> None:
     before, action = datablocks(), rig.animation_data.action
     with pytest.raises(RuntimeError) as refused:
         ops().import_anim.servo_motion(filepath=str(put(tmp_path / "nod.xmdi", text)))
@@ -94,7 +94,7 @@ def test_a_bad_motion_is_refused_with_nothing_left_behind(rig: Any, tmp_path: Pa
     assert (datablocks(), rig.animation_data.action) == (before, action)
 
 
-def test_both_need_a_model_and_say_so(blank: Any, tmp_path: Path) -> None:
+def test_motion_import_and_export_need_a_mechanism(blank: Any, tmp_path: Path) -> None:
     for operator in (ops().import_anim.servo_motion, ops().export_anim.servo_motion):
         with pytest.raises(RuntimeError, match="There is no mechanism in the scene"):
             operator(filepath=str(tmp_path / "nod.xmdi"))

@@ -283,7 +283,7 @@ def test_layers_of_the_nla_are_in_it(rig: Any, tmp_path: Path) -> None:
     assert found.values == pytest.approx(np.minimum(found.times / 0.64, 1.0) * 0.5, abs=1e-5)
 
 
-def test_curves_are_sampled_and_their_error_is_told(rig: Any, tmp_path: Path) -> None:
+def test_curves_are_sampled_and_their_error_is_reported(rig: Any, tmp_path: Path) -> None:
     """Against Blender's own evaluation of the curve; the report tells how far the lines stray at most."""
     from addon.blender.animation import SampleOptions, read_motion
 
@@ -343,7 +343,7 @@ def test_negative_frames_and_time_remapping(rig: Any, tmp_path: Path, first: int
     )
 
 
-def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path) -> None:
+def test_stops_are_kept_clamped_or_rejected_and_counted(rig: Any, tmp_path: Path) -> None:
     from addon.blender.animation import SampleOptions, read_motion
 
     imported(put_xmdi(tmp_path / "w.xmdi", wave(servo="Elbow", values=(0.0, 1.5, -0.5, -2.0), step=0.32)))
@@ -357,7 +357,7 @@ def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path)
     assert any("'Elbow': 2 of 4 keyframes" in entry.message for entry in report.entries)
 
 
-def test_which_servos(rig: Any, tmp_path: Path) -> None:
+def test_the_servos_option_chooses_exported_servos(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     key(rig, 21, [(1, 0.0), (25, 1.0)])
@@ -449,7 +449,7 @@ def test_a_renamed_action_is_a_renamed_motion_and_attributes_can_be_changed(rig:
     assert exported(tmp_path / "b.xmdi").name == "Greeting"
 
 
-def test_steps_stay_steps(rig: Any, tmp_path: Path) -> None:
+def test_constant_keyframes_are_exported_as_steps(rig: Any, tmp_path: Path) -> None:
     """Constant keys: a .motion holds them with asterisks, XMDI holds them until the step before the next."""
     scene().render.fps, scene().render.fps_base = 125, 4.0
     key(rig, 21, [(1, 0.25), (11, 1.0), (26, -0.5)], interpolation="CONSTANT")
@@ -524,7 +524,7 @@ def test_the_frame_and_the_action_are_put_back(rig: Any, tmp_path: Path) -> None
     assert scene().frame_current == 13
 
 
-def test_a_servo_that_was_renamed_since_is_told(rig: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_servo_that_was_renamed_since_is_reported(rig: Any, tmp_path: Path, capsys: Any) -> None:
     """Motions keep the names of their file; the model's file has the new one."""
     imported(put_xmdi(tmp_path / "in.xmdi", wave()))
     exported(tmp_path / "before.csv")

@@ -186,7 +186,7 @@ def exported_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_times_that_32_bits_cannot_tell_apart_come_back(rig: Any, tmp_path: Path) -> None:
+def test_times_that_32_bits_cannot_distinguish_come_back(rig: Any, tmp_path: Path) -> None:
     """Hours into a motion the keys of a frame or less apart fall on one place of Blender's."""
     frames = " ".join(str(1_000_000_000 + k) for k in range(50))
     values = " ".join(repr(0.1 * k) for k in range(50))

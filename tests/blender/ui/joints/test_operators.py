@@ -55,7 +55,7 @@ def test_a_value_goes_to_all_that_are_ticked(hexapod: Any) -> None:
     assert (other.gain, left.gain) == (3.0, 7.0), "one that is not ticked is set alone"
 
 
-def test_each_joint_is_told_of_once(hexapod: Any) -> None:
+def test_each_joint_is_reported_once(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.events import signals as listeners
@@ -156,7 +156,7 @@ def test_cancel_takes_all_edits_back(hexapod: Any) -> None:
 
 
 @pytest.mark.parametrize("law", ["AUTO", "PD"])
-def test_it_draws_what_it_says(hexapod: Any, law: str) -> None:
+def test_the_joint_table_draws_the_columns_of_its_control_law(hexapod: Any, law: str) -> None:
     import bpy
 
     from addon.blender.ui.joints import operators
@@ -174,7 +174,7 @@ def test_it_draws_what_it_says(hexapod: Any, law: str) -> None:
     assert sum(name == "each_lower_angle" for _kind, name in rows) == len(joints(hexapod))
 
 
-def test_it_filters_by_kind(rig: Any) -> None:
+def test_the_joint_table_filters_by_kind_of_joint(rig: Any) -> None:
     from addon.blender.ui.joints.operators import matches_kind
 
     own = joints(rig)
@@ -188,7 +188,7 @@ def test_it_filters_by_kind(rig: Any) -> None:
 KINDS = ("ALL", "TURN", "SLIDE", "BALL", "SEVERAL", "LOOP", "SELECTED")
 
 
-def test_without_joints_it_says_so(blank: Any) -> None:
+def test_the_joint_table_without_joints_is_rejected(blank: Any) -> None:
     import bpy
 
     bpy.ops.knuckle.new_model(name="Bare")

@@ -74,7 +74,7 @@ def test_a_stop_is_where_the_joint_stands(blank: Any) -> None:
     assert joint.dofs[0].upper == pytest.approx(0.2), "and the file"
 
 
-def test_a_pose_beyond_a_stop_widens_the_range(hexapod: Any) -> None:
+def test_a_pose_past_a_stop_widens_the_range(hexapod: Any) -> None:
     _empty, dof, bone = knee(hexapod)
     wide = dof.upper + 0.4
     bone.rotation_euler.z = wide
@@ -83,7 +83,7 @@ def test_a_pose_beyond_a_stop_widens_the_range(hexapod: Any) -> None:
     assert dof.upper == pytest.approx(wide)
 
 
-def test_a_stop_never_comes_beyond_the_other(hexapod: Any) -> None:
+def test_a_stop_never_comes_past_the_other(hexapod: Any) -> None:
     _empty, dof, bone = knee(hexapod)
     before = dof.lower, dof.upper
     bone.rotation_euler.z = dof.upper + 0.4
@@ -93,7 +93,7 @@ def test_a_stop_never_comes_beyond_the_other(hexapod: Any) -> None:
     assert (dof.lower, dof.upper) == before
 
 
-def test_a_motion_tells_both(hexapod: Any) -> None:
+def test_a_motion_sets_both_stops(hexapod: Any) -> None:
     _empty, dof, bone = knee(hexapod)
     with pytest.raises(RuntimeError, match="no motion. Import one"):
         bpy.ops.knuckle.set_stops(to="MOTION")
@@ -108,7 +108,7 @@ def test_a_motion_tells_both(hexapod: Any) -> None:
     assert record_of(other).joint.dofs[0].upper == untouched, "nothing keys that one"
 
 
-def test_stops_are_switched(hexapod: Any) -> None:
+def test_stops_are_switched_on_and_off(hexapod: Any) -> None:
     _empty, dof, bone = knee(hexapod)
     lower, upper = dof.lower, dof.upper
     assert bpy.ops.knuckle.switch_stops(on=False) == {"FINISHED"}
@@ -153,7 +153,7 @@ def test_the_other_half_follows_where_editing_is_symmetrical(hexapod: Any) -> No
     assert [limit.min_z, limit.max_z] == pytest.approx(image), "its bone, too"
 
 
-def test_without_a_joint_it_says_what_to_select(hexapod: Any) -> None:
+def test_stops_without_a_joint_report_what_to_select(hexapod: Any) -> None:
     pick(hexapod)
     hexapod.data.bones.active = None
     for operator in (bpy.ops.knuckle.set_stops, bpy.ops.knuckle.switch_stops, bpy.ops.knuckle.sweep):

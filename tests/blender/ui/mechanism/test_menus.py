@@ -71,7 +71,7 @@ def test_adding_is_undone_in_one_step(blank: Any) -> None:
     assert len(bpy.data.objects) == 0
 
 
-def test_what_cannot_be_made_says_why(blank: Any) -> None:
+def test_a_mechanism_that_cannot_be_added_is_rejected_with_the_reason(blank: Any) -> None:
     import bpy
 
     with pytest.raises(RuntimeError, match="the longest bar is longer than the others together"):

@@ -112,7 +112,7 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
     assert "1 figure needs attention" in texts and "Good up to" in texts and "ERROR" in icons
 
 
-def test_warnings_of_a_kind_are_told_once_and_counted() -> None:
+def test_warnings_of_a_kind_are_reported_once_and_counted() -> None:
     from types import SimpleNamespace
 
     from addon.blender.ui.base.operators import report_result
@@ -207,7 +207,7 @@ def _move_joint() -> None:
         (_move_joint, "1 joint was moved: the bones do not match. Update the armature"),
     ],
 )
-def test_each_change_is_told_at_the_next_redraw(
+def test_each_change_is_reported_at_the_next_redraw(
     rig: Any, looks: list[Any], harm: Callable[[], None], told: str
 ) -> None:
     import bpy
@@ -222,7 +222,7 @@ def test_each_change_is_told_at_the_next_redraw(
     assert len(looks) == before + 1
 
 
-def test_taken_back_by_undo_it_is_told_no_more(rig: Any, looks: list[Any]) -> None:
+def test_a_change_that_was_undone_is_no_longer_reported(rig: Any, looks: list[Any]) -> None:
     import bpy
 
     bpy.context.view_layer.objects.active = rig

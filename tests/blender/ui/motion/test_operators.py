@@ -274,7 +274,7 @@ def operator_texts(panel: list[tuple[str, Any]]) -> list[str]:
     return [text for kind, text in panel if kind == "button"]
 
 
-def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
+def test_the_panels_show_the_demands_of_the_motion(nod: Any) -> None:
     drawn = draw_all()
     assert list(drawn) == ["Motion", "Motions"]
     assert ("list", "KNUCKLE_UL_motions") in drawn["Motions"]
@@ -297,7 +297,7 @@ def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
     assert ("operator", "knuckle.stop_looping") in draw_all()["Motions"]
 
 
-def test_a_servo_that_is_told_once_has_no_speed_and_one_value(rig: Any) -> None:
+def test_a_servo_with_one_key_has_one_value_and_no_speed(rig: Any) -> None:
     from addon.blender.animation.keying import key_servos
 
     key_servos(rig, "held", {"21": (np.array([1.0]), np.array([0.2]), 1)})

@@ -71,7 +71,7 @@ def test_a_slider_ends_at_the_stops(hexapod: Any) -> None:
     assert ends(bone, row) == pytest.approx((-np.pi, np.pi)) and row.is_slider
 
 
-def test_slides_without_stops_are_plain_numbers(rig: Any) -> None:
+def test_translations_without_stops_are_plain_numbers(rig: Any) -> None:
     row, bone = slider(rig, "Right Joint")
     assert not row.is_slider
     setattr(bone, row.prop, 0.3)
@@ -92,7 +92,7 @@ def test_balls_have_a_slider_for_each_number(blank: Any) -> None:
     assert ends(bone, row) == pytest.approx((-0.5, 0.5))
 
 
-def test_followers_are_shown_and_not_moved(blank: Any) -> None:
+def test_dependent_joints_are_shown_and_not_moved(blank: Any) -> None:
     import bpy
 
     from addon.blender.data.queries import parts
@@ -129,7 +129,7 @@ def test_auto_keying_keys_what_the_slider_moves(hexapod: Any) -> None:
     assert [(curve.data_path, curve.array_index) for curve in curves(hexapod)] == [(row.channel.path, 2)]
 
 
-def test_zero_and_start(hexapod: Any) -> None:
+def test_servos_are_set_to_zero_and_to_their_initial_values(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.compat import select_bone
@@ -184,7 +184,7 @@ def test_the_diamond_keys_one_servo_and_takes_the_key_away(blank: Any) -> None:
         bpy.ops.knuckle.key_servo(servo="Nose")
 
 
-def test_without_a_model_it_says_so(blank: Any) -> None:
+def test_servo_operators_need_a_mechanism(blank: Any) -> None:
     import bpy
 
     for operator in (bpy.ops.knuckle.key_servos, bpy.ops.knuckle.zero_servos, bpy.ops.knuckle.store_pose):
@@ -192,7 +192,7 @@ def test_without_a_model_it_says_so(blank: Any) -> None:
             operator()
 
 
-def test_the_panels_draw(hexapod: Any) -> None:
+def test_the_panels_of_servos_and_poses_draw_their_lists(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.ui.joints import panel as joint_panel
@@ -225,7 +225,7 @@ UNDOABLE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_each_is_one_step_of_undo(hexapod: Any) -> None:
+def test_each_servo_operator_is_one_step_of_undo(hexapod: Any) -> None:
     import bpy
 
     posed(hexapod, 1)
@@ -288,7 +288,7 @@ def values(rig: Any) -> np.ndarray:
     return np.concatenate([read_pose(rig, own) for own in servo_channels(rig).values()])
 
 
-def test_a_pose_comes_back(hexapod: Any, tmp_path: Path) -> None:
+def test_a_stored_pose_comes_back(hexapod: Any, tmp_path: Path) -> None:
     import bpy
 
     pose = posed(hexapod)
@@ -318,7 +318,7 @@ def test_storing_leaves_a_pose_that_is_not_keyed(hexapod: Any) -> None:
         assert values(hexapod) == pytest.approx(pose)
 
 
-def test_blender_applies_it_too(hexapod: Any) -> None:
+def test_blender_applies_a_stored_pose_too(hexapod: Any) -> None:
     import bpy
 
     pose = posed(hexapod)
@@ -328,7 +328,7 @@ def test_blender_applies_it_too(hexapod: Any) -> None:
     assert values(hexapod) == pytest.approx(pose, abs=1e-6)
 
 
-def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
+def test_a_pose_recalled_mirrored_is_the_mirror_image(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.data.access import record_of, settings
@@ -352,7 +352,7 @@ def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
         assert np.array(obj.matrix_world.translation) == pytest.approx(image, abs=1e-4), record_of(obj).source_name
 
 
-def test_part_of_a_pose(hexapod: Any) -> None:
+def test_a_stored_pose_is_recalled_in_part(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.compat import select_bone

@@ -30,13 +30,13 @@ def active() -> Any:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_each_needs_a_model_and_says_so(blank: Any, name: str) -> None:
+def test_each_simulation_operator_needs_a_mechanism(blank: Any, name: str) -> None:
     with pytest.raises(RuntimeError, match="There is no mechanism in the scene: import one"):
         getattr(ops(), name)()
 
 
 @pytest.mark.parametrize("part", ["flapper", "Left Flap", "Left Joint"])
-def test_they_work_from_any_selected_part(rig: Any, part: str) -> None:
+def test_simulation_operators_work_from_any_selected_part(rig: Any, part: str) -> None:
     import bpy
 
     bpy.ops.object.select_all(action="DESELECT")
@@ -45,7 +45,7 @@ def test_they_work_from_any_selected_part(rig: Any, part: str) -> None:
     assert rig.data.knuckle.drive == "LIMP"
 
 
-def test_limp_bodies_fall_and_on_keys_they_do_not(rig: Any) -> None:
+def test_bodies_fall_in_ragdoll_drive_and_not_in_keyframes_drive(rig: Any) -> None:
     import bpy
 
     trunk, scene = bpy.data.objects["Trunk"], bpy.context.scene
@@ -101,13 +101,13 @@ def test_bake_gait_of_a_range_that_ends_before_it_begins(rig: Any) -> None:
         ops().bake_gait(frame_start=9, frame_end=3)
 
 
-def test_bake_gait_without_a_gait_says_so(rig: Any) -> None:
+def test_bake_gait_without_a_gait_is_rejected(rig: Any) -> None:
     rig.data.knuckle.document = None
     with pytest.raises(RuntimeError, match="The mechanism has no gait"):
         ops().bake_gait()
 
 
-def test_bake_physics_refuses_on_keys(rig: Any) -> None:
+def test_bake_physics_is_rejected_in_keyframes_drive(rig: Any) -> None:
     with pytest.raises(RuntimeError, match="set Drive to Servos or Ragdoll first"):
         ops().bake_physics()
 
@@ -180,7 +180,7 @@ def test_select_part_takes_the_object_or_the_bone(rig: Any) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_select_part_says_what_it_cannot_find_or_show(rig: Any) -> None:
+def test_select_part_reports_what_it_cannot_find_or_show(rig: Any) -> None:
     import bpy
 
     with pytest.raises(RuntimeError, match="no joint or body called 'Tail'"):
@@ -295,7 +295,7 @@ def test_an_edited_motion_stays(blank: Any) -> None:
     assert rig.animation_data.action == action and swing(rig) == 0.0
 
 
-def test_keyed_inputs_are_told(blank: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_keyed_inputs_are_reported(blank: Any, capfd: pytest.CaptureFixture[str]) -> None:
     import bpy
 
     rig = imported(HEXAPOD)
@@ -304,7 +304,7 @@ def test_keyed_inputs_are_told(blank: Any, capfd: pytest.CaptureFixture[str]) ->
     assert "Warning: The keyframes of joystick 1 y override the preset" in capfd.readouterr().out
 
 
-def test_what_the_gait_cannot_do_is_told(blank: Any) -> None:
+def test_an_input_preset_that_the_gait_lacks_is_reported(blank: Any) -> None:
     import bpy
 
     from tests.support.references import CORPUS

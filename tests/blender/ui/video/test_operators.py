@@ -82,7 +82,7 @@ def step(operator: Any) -> Any:
     return operator.modal(bpy.context, SimpleNamespace(type="TIMER", value="NOTHING"))
 
 
-def test_while_it_renders_the_panel_shows_one_truthful_progress(rendering: Any, tmp_path: Path) -> None:
+def test_the_panel_shows_one_progress_while_a_video_renders(rendering: Any, tmp_path: Path) -> None:
     import bpy
 
     told, shares = [], []
@@ -103,7 +103,7 @@ def test_while_it_renders_the_panel_shows_one_truthful_progress(rendering: Any, 
     assert {word for kind, word in drawn() if kind == "operator"} == {"knuckle.preview_film", "knuckle.render_film"}
 
 
-def test_frames_of_an_interrupted_render_are_told_when_it_has_stopped(rendering: Any) -> None:
+def test_frames_of_an_interrupted_render_are_reported_when_it_has_stopped(rendering: Any) -> None:
     import bpy
 
     for _ in range(6):
@@ -127,7 +127,7 @@ def test_a_mechanism_that_does_not_move_is_pointed_out(rig: Any) -> None:
     assert still not in said()
 
 
-def test_a_video_of_nothing_says_so(rig: Any, tmp_path: Path) -> None:
+def test_a_video_without_motion_is_reported(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     from addon.blender.data.queries import parts
@@ -168,7 +168,7 @@ def test_the_scenes_resolution_is_put_back_after_a_preview(rig: Any) -> None:
     assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (2048, 858, 50)
 
 
-def test_grey_render_button_says_what_is_missing() -> None:
+def test_the_disabled_render_button_shows_what_is_missing() -> None:
     from types import SimpleNamespace
 
     import bpy
@@ -180,7 +180,7 @@ def test_grey_render_button_says_what_is_missing() -> None:
     assert Render.description(bpy.context, SimpleNamespace(filepath="/tmp/a.mp4")) == Render.bl_description
 
 
-def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
+def test_a_poster_is_rendered_with_its_size(rig: Any, tmp_path: Path, capfd: Any) -> None:
     import bpy
 
     bpy.context.scene.frame_end = 3
@@ -191,7 +191,7 @@ def test_film_of_one_picture(rig: Any, tmp_path: Path, capfd: Any) -> None:
     assert tuple(picture.size) == (64, 48)
 
 
-def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
+def test_a_video_that_cannot_be_rendered_is_rejected_with_the_reason(rig: Any, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"\.mp4, \.webm, \.webp or \.gif for a video"):
         ops().render_film(filepath=str(tmp_path / "film.avi"))
     with pytest.raises(RuntimeError, match=r"save the \.blend first"):
@@ -199,7 +199,7 @@ def test_film_that_cannot_be_made_says_why(rig: Any, tmp_path: Path) -> None:
     assert list(tmp_path.glob("film*")) == []
 
 
-def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
+def test_a_video_is_rendered_with_sheet_poster_and_frames(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     bpy.context.scene.frame_end = 6
@@ -229,7 +229,7 @@ def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
         assert bpy.context.scene.frame_current == frame and len(bpy.data.scenes) == 1
 
 
-def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
+def test_the_video_summary_has_size_duration_and_frames(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     from addon.blender.ui.video.panel import video_summary
@@ -249,7 +249,7 @@ def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
     )
 
 
-def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
+def test_the_video_panel_shows_the_summary_before_a_file_is_chosen(rig: Any) -> None:
     import bpy
 
     from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
@@ -261,7 +261,7 @@ def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) 
     assert said.startswith("1280 x 720, 4.0 s, 120 frames at 30 per second ") and " Choose a file" in said
 
 
-def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
+def test_a_video_goes_beside_the_blend_by_default(rig: Any, tmp_path: Path) -> None:
     import bpy
 
     from addon.blender.ui.video.operators import video_path
