@@ -15,8 +15,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.data.twin_links import twin_of
+from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.editing.symmetry.twins import twin_differences
 from addon.blender.rig.pose_channels import read_pose, write_pose
 from addon.core.editing.mirroring import motion_mirror

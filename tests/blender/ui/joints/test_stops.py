@@ -121,6 +121,18 @@ def test_stops_are_switched_on_and_off(hexapod: Any) -> None:
     assert (dof.lower, dof.upper) == pytest.approx((-math.pi / 4, math.pi / 4)), "never set: not a joint that is stuck"
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(0.2, 0.0), (0.0, -0.2), (2e-8, 0.0), (0.3, 0.1)])
+def test_a_stop_that_was_never_set_is_not_switched_on_beyond_the_other(
+    hexapod: Any, lower: float, upper: float
+) -> None:
+    _empty, dof, _bone = knee(hexapod)
+    dof.use_lower = dof.use_upper = False
+    dof.lower, dof.upper = lower, upper
+    assert bpy.ops.knuckle.switch_stops(on=True) == {"FINISHED"}
+    assert dof.use_lower and dof.use_upper and dof.lower < dof.upper
+    assert pytest.approx(lower) == dof.lower or pytest.approx(upper) == dof.upper, "what was set stays"
+
+
 def test_stops_of_several_degrees_and_of_a_balls_parts(blank: Any) -> None:
     ball = Dof("ball", parts=[Dof("rotation", axis, name=name) for axis, name in zip(np.eye(3), "abc", strict=True)])
     rig = rig_in(build(arms([[Dof("rotation", Z), Dof("rotation", X)], [ball], [Dof("ball")]])))
