@@ -50,7 +50,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
     redefined = edit.deleted_joints
-    redefined |= {joint.id for joint in joints if joint.id in before and _kinds(joint) != _kinds(before[joint.id])}
+    redefined |= {joint.id for joint in joints if joint.id in before and _moves_otherwise(joint, before[joint.id])}
     if not (joints or bodies or redefined or edit.deleted_bodies):
         return Report()
     report = Report()
@@ -80,6 +80,12 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
         keys.write()
     report.extend(motion.change())
     return report
+
+
+def _moves_otherwise(joint: Joint, before: Joint) -> bool:
+    """Return whether a joint's bodies may move otherwise than before at the same keyframes."""
+    is_placed = joint.frame_parent is before.frame_parent and joint.frame_child is before.frame_child
+    return not is_placed or _kinds(joint) != _kinds(before)
 
 
 def _kinds(joint: Joint) -> list[str]:

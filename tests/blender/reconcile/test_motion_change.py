@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from addon.blender.animation.actions import stored_poses
 from addon.blender.animation.pose_library import recall_pose, zero_servos
@@ -16,7 +17,7 @@ from addon.blender.compat import action_curves, all_curves
 from addon.blender.data.access import record_of
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.editing.joints import set_joint_type
+from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint_ends
 from tests.support.holding import Seen
 from tests.support.scenes import made, pick
 
@@ -119,6 +120,23 @@ def test_a_motion_that_the_new_type_cannot_do_is_reported_with_its_error(blank: 
     assert before.apart(Seen.of(rig))[0] < 1e-5
     (told,) = [entry.message for entry in report.entries if entry.code == "motion-changed"]
     assert "28.6°" in told and "frame 25" in told, "0.5 rad"
+
+
+def test_a_moved_joint_that_is_keyed_is_reported_and_a_swapped_one_is_not(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    key(rig, empty, {1.0: 0.0, 25.0: 0.5}, "LINEAR")
+    bpy.context.scene.frame_set(1)
+    before = motion(rig)
+    report = swap_joint_ends(empty)
+    assert "motion-changed" not in {entry.code for entry in report.entries}
+    assert apart(before, motion(rig)) < 1e-5
+    swap_joint_ends(empty)
+    bpy.context.scene.frame_set(1)
+    report = place_joint(empty, Matrix.Translation((0.3, 0.0, 0.0)) @ empty.matrix_world, True)
+    (told,) = [entry.message for entry in report.entries if entry.code == "motion-changed"]
+    # 0.3 m from the old axis, which is perpendicular to X here: 2 sin(0.5 / 2) of it at the last keyframe
+    assert f"{0.6 * np.sin(0.25):.3g} m" in told and "frame 25" in told
 
 
 @pytest.mark.parametrize("type_", ["ball", "free"])

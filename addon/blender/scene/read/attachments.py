@@ -50,6 +50,8 @@ class AttachmentReader:
     named: dict[tuple[str | None, str], bpy.types.Object] = field(default_factory=dict)
     #: Frames of the document whose objects were deleted.
     gone: list[Frame] = field(default_factory=list)
+    #: Scales (3,) of bodies that were asked for.
+    _scales: dict[bpy.types.Object, Array] = field(default_factory=dict)
 
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
         """Return the frames, or the lights, that objects stand for now; ``base`` are the document's."""
@@ -142,12 +144,11 @@ class AttachmentReader:
 
     def _scale_of(self, body: bpy.types.Object) -> Array:
         """Return the scale (3,) of a body, exactly 1 where it has none."""
-        scale = np.array(self.designs.of(body).to_scale())
-        return (
-            np.ones(3)
-            if np.abs(scale - 1.0).max() <= _SCALE_TOLERANCE
-            else np.array([shortest_float(x) for x in scale])
-        )
+        if body not in self._scales:
+            scale = self.designs.of(body).to_scale()
+            is_unscaled = max(abs(part - 1.0) for part in scale) <= _SCALE_TOLERANCE
+            self._scales[body] = np.ones(3) if is_unscaled else np.array([shortest_float(x) for x in scale])
+        return self._scales[body]
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
         """Return the frame object of a light: the one that it was created as a child of, or the copy that it is on now.
