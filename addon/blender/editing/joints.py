@@ -136,10 +136,14 @@ def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -
     chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
     bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
     mechanism = extract_design(rig)
-    edit = edits.delete_parts(mechanism, bodies, joints)
+    lost = [parts_by_id(rig, "JOINT")[own] for own in joints - {joint.id for joint in mechanism.joints}]
+    if lost and not bodies and len(lost) == len(joints):
+        edit = Edit(mechanism, mechanism)  # joints that lost a body are not read
+    else:
+        edit = edits.delete_parts(mechanism, bodies, joints)
     present = begin_edit(rig, edit.deleted_joints)
-    report = update(rig, edit, present)
-    return len(mechanism.bodies) - len(edit.after.bodies), len(edit.deleted_joints), report
+    report = update(rig, edit, present, lost)
+    return len(edit.deleted_bodies), len(edit.deleted_joints) + len(lost), report
 
 
 def _ids(empty: bpy.types.Object, mate: bpy.types.Object | None) -> tuple[str, str]:

@@ -35,13 +35,14 @@ from .rig_update import physics_suspended, update_armature
 _Objects = Mapping[str, bpy.types.Object]
 
 
-def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
+def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collection[bpy.types.Object] = ()) -> Report:
     """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
 
     Args:
         rig: The armature.
         edit: The edit of the mechanism that ``rig`` was read as.
         present: State of the mechanism before the edit (``rig_update.begin_edit``).
+        lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
 
     Returns:
         The report.
@@ -51,7 +52,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
     redefined = edit.deleted_joints
     redefined |= {joint.id for joint in joints if joint.id in before and _moves_otherwise(joint, before[joint.id])}
-    if not (joints or bodies or redefined or edit.deleted_bodies):
+    if not (joints or bodies or redefined or edit.deleted_bodies or lost):
         return Report()
     report = Report()
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
@@ -62,7 +63,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState) -> Report:
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
-        _delete_parts(rig, edit)
+        _delete_parts(rig, edit, lost)
         made = _create_parts(rig, edit, objects, bodies, joints)
         holders, after = objects["BODY"] | made["BODY"], body_by_id(edit.after)
         for body in bodies:
@@ -95,10 +96,11 @@ def _kinds(joint: Joint) -> list[str]:
 # ---------------------------------------------------------------- parts
 
 
-def _delete_parts(rig: bpy.types.Object, edit: Edit) -> None:
+def _delete_parts(rig: bpy.types.Object, edit: Edit, lost: Collection[bpy.types.Object]) -> None:
     """Delete the objects of parts that the edited mechanism lacks; the user's objects on them stay where they are."""
     gone = {"JOINT": edit.deleted_joints, "BODY": edit.deleted_bodies}  # a body and a joint may have the same id
     objects = [obj for role, ids in gone.items() for obj in parts(rig, role) if record_of(obj).source_id in ids]
+    objects += lost
     if not objects:
         return
     hung, strangers = attached_objects(objects, rig)

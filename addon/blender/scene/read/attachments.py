@@ -146,8 +146,8 @@ class AttachmentReader:
         """Return the scale (3,) of a body, exactly 1 where it has none."""
         if body not in self._scales:
             scale = self.designs.of(body).to_scale()
-            is_unscaled = max(abs(part - 1.0) for part in scale) <= _SCALE_TOLERANCE
-            self._scales[body] = np.ones(3) if is_unscaled else np.array([shortest_float(x) for x in scale])
+            is_unscaled = max(abs(part - 1.0) for part in scale[:]) <= _SCALE_TOLERANCE
+            self._scales[body] = np.ones(3) if is_unscaled else np.array([shortest_float(x) for x in scale[:]])
         return self._scales[body]
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
