@@ -5,6 +5,7 @@ Its settings, its operators and panel, and the overlay of the 3D View with the k
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from bpy.props import (
 from gpu_extras.batch import batch_for_shader
 
 from ....core.gait.live_input import KEY_AXES, SMOOTHING, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ....core.overlay_geometry import format_dof_value
 from ....core.report import FormatError, Message
 from ...animation.gait import document_presets, input_names
 from ...data.access import record_of, settings
@@ -95,18 +97,22 @@ _TEXT, _DIM_TEXT, _FILL, _RED = (0.95, 0.95, 0.95), (0.7, 0.7, 0.7), (0.33, 0.66
 _BAR_WIDTH = 90.0
 
 
-class LiveRow(NamedTuple):
-    """Pair of keys in the overlay.
+class LiveControl(NamedTuple):
+    """Input or servo that keys move, as the overlay and the panels show it.
 
     Attributes:
-        keys: Name of the pair.
-        moves: Names of the inputs and servos that it moves.
-        value: Its present value, -1 to 1.
+        keys: Name of its pair of keys.
+        name: Its name.
+        value: Its present value in words.
+        share: Position of the value in its range, -1 to 1; None without a range.
+        servo: ID of the servo's joint; empty for an input.
     """
 
     keys: str
-    moves: str
-    value: float
+    name: str
+    value: str
+    share: float | None
+    servo: str = ""
 
 
 class LiveOverlay:
@@ -115,13 +121,13 @@ class LiveOverlay:
     Attributes:
         title: First line.
         alert: Whether the first line is red.
-        rows: One row per pair of keys.
+        rows: One row per input and servo.
         hint: Last line.
     """
 
     def __init__(self) -> None:
         self.title, self.hint, self.alert = "", "", False
-        self.rows: Sequence[LiveRow] = ()
+        self.rows: Sequence[LiveControl] = ()
         self._handle: Any = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_PIXEL")
 
     def hide(self) -> None:
@@ -135,9 +141,10 @@ class LiveOverlay:
         size, pad, gap, bar = (value * scale for value in (_SIZE, _PAD, _GAP, _BAR_WIDTH))
         blf.size(0, size)
         keys = max((blf.dimensions(0, row.keys)[0] for row in self.rows), default=0.0)
-        moves = max((blf.dimensions(0, row.moves)[0] for row in self.rows), default=0.0)
+        names = max((blf.dimensions(0, row.name)[0] for row in self.rows), default=0.0)
+        values = max((blf.dimensions(0, row.value)[0] for row in self.rows), default=0.0)
         texts = max(blf.dimensions(0, text)[0] for text in (self.title, self.hint))
-        width = max(keys + moves + bar + 2.0 * pad, texts)
+        width = max(keys + names + bar + values + 3.0 * pad, texts)
         line = size + gap
         height = line * (len(self.rows) + 2)
         left, bottom = 20.0 * scale, 50.0 * scale  # above the panel of the last operator
@@ -147,10 +154,13 @@ class LiveOverlay:
         for row in reversed(self.rows):
             y += line
             _draw_text(row.keys, x, y, _TEXT)
-            _draw_text(row.moves, x + keys + pad, y, _DIM_TEXT)
-            start, middle = x + keys + moves + 2.0 * pad, x + keys + moves + 2.0 * pad + bar / 2.0
+            _draw_text(row.name, x + keys + pad, y, _DIM_TEXT)
+            start = x + keys + names + 2.0 * pad
+            _draw_text(row.value, start + bar + pad, y, _TEXT)
+            if row.share is None:
+                continue
+            middle, share = start + bar / 2.0, max(-1.0, min(row.share, 1.0)) * bar / 2.0
             _draw_rectangle(start, y, bar, size * 0.7, _TRACK)
-            share = max(-1.0, min(row.value, 1.0)) * bar / 2.0
             _draw_rectangle(min(middle, middle + share), y, abs(share), size * 0.7, _FILL)
             _draw_rectangle(middle - 0.5 * scale, y, scale, size * 0.7, (1.0, 1.0, 1.0, 0.6))
         _draw_text(self.title, x, y + line, _RED if self.alert else _TEXT)
@@ -322,11 +332,10 @@ class _SessionDisplay:
         self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
     ) -> None:
         self._session, self._overlay, self._screen, self._follower = session, overlay, screen, follower
-        self._names = _axis_targets(session.live, session.rig)
 
     def look(self, playing: bool) -> None:
         """Update the overlay to the present values and state, and redraw the 3D views."""
-        session, axes = self._session, self._session.live.axes
+        session = self._session
         frame = session.scene.frame_current
         self._overlay.alert = session.records and playing
         state = (
@@ -335,9 +344,7 @@ class _SessionDisplay:
         title = f"{translated('Live Input')}: {state}"
         self._overlay.title = f"{title}, {translated('frame')} {frame}"
         self._overlay.hint = _hint(session)
-        self._overlay.rows = [
-            LiveRow(translated(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()
-        ]
+        self._overlay.rows = live_controls(session.live, session.rig)
         for area in self._screen.areas:
             if area.type == "VIEW_3D":
                 area.tag_redraw()
@@ -371,16 +378,36 @@ def _make_follower(rig: bpy.types.Object) -> ViewFollower | None:
     return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
 
 
-def _axis_targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
-    """Return the names of what each pair of keys moves, by axis, for axes that move something."""
+def live_controls(live: LiveInput, rig: bpy.types.Object) -> list[LiveControl]:
+    """Return what keys move, in the order of the keys: the one source of the overlay and the panels."""
     controls, channels = settings(rig).controls, servo_channels(rig)
-    out: dict[str, list[str]] = {}
+    values = live.input_values
+    out: list[tuple[str, LiveControl]] = []
     for binding in live.inputs:
-        name = controls.bl_rna.properties[input_property_name(binding.input)].name
-        out.setdefault(binding.axis, []).append(name)
-    for servo in live.servos:
-        out.setdefault(servo.axis, []).append(channels[servo.servo][0].name)
-    return {axis: ", ".join(out[axis]) for axis in KEY_AXES if axis in out}
+        name, value = controls.bl_rna.properties[input_property_name(binding.input)].name, values[binding.input]
+        keys = translated(AXIS_LABELS[binding.axis])
+        out.append((binding.axis, LiveControl(keys, translated(name), input_value_text(value), value)))
+    for servo in (each for each in live.servos if each.servo in channels):
+        channel, at = channels[servo.servo][0], live.servo_values[servo.servo]
+        half = 0.5 * (servo.upper - servo.lower)
+        share = (at - servo.lower) / half - 1.0 if 0.0 < half < math.inf else None
+        text = format_dof_value(at, channel.is_angle)
+        out.append(
+            (servo.axis, LiveControl(translated(AXIS_LABELS[servo.axis]), channel.name, text, share, servo.servo))
+        )
+    order = list(KEY_AXES)
+    return [control for _axis, control in sorted(out, key=lambda row: order.index(row[0]))]
+
+
+def input_value_text(value: float) -> str:
+    """Format the value of an input as its slider does."""
+    return f"{value + 0.0:.3f}"
+
+
+def live_input_values(rig: bpy.types.Object) -> dict[str, float]:
+    """Return the inputs that Live Input moves at present, by name; empty while it is off."""
+    session = live_session_of(rig)
+    return {} if session is None else session.live.input_values
 
 
 def mapped_live_input(rig: bpy.types.Object) -> LiveInput:
@@ -455,7 +482,7 @@ class KNUCKLE_OT_unmap_live_servo(ModelOperator):
         """Remove the row at the index."""
         rows = live_settings(rig).servos
         if self.index >= len(rows):
-            raise ValueError(Message("Only {} servos are mapped", len(rows)))
+            raise ValueError(Message("Index {}: no servo is mapped there", self.index))
         rows.remove(self.index)
         return {"FINISHED"}
 
@@ -486,15 +513,24 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
         wish: Any = live_settings(rig)
         layout.prop(wish, "smoothing")
         layout.prop(wish, "record_joints")
+        session = live_session_of(rig)
+        controls: list[LiveControl] = []
         with suppress(FormatError):  # shown by the panel above
-            for axis, names in _axis_targets(LiveInput(mapped_live_input(rig).inputs), rig).items():
-                draw_fact(layout, AXIS_LABELS[axis], names)
+            controls = live_controls(mapped_live_input(rig) if session is None else session.live, rig)
+        for control in controls:
+            if not control.servo:
+                draw_fact(layout, control.keys, control.name if session is None else f"{control.name}: {control.value}")
+        values = {control.servo: control.value for control in controls}
         for number, (mapped, channel) in enumerate(mapped_servos(rig)):
-            line = layout.row(align=True)
-            line.use_property_split = False
-            line.prop(mapped, "axis", text="")
-            line.prop(mapped, "speed", text=channel.name, translate=False)
+            rows = layout.column(align=True)
+            rows.use_property_split = False
+            line = rows.row(align=True)
+            now = values.get(mapped.joint, "") if session is not None else ""
+            line.label(text=f"{channel.name}: {now}" if now else channel.name, translate=False)
             line.operator("knuckle.unmap_live_servo", text="", icon="X").index = number
+            line = rows.row(align=True)
+            line.prop(mapped, "axis", text="")
+            line.prop(mapped, "speed")
         layout.operator("knuckle.map_live_servo", icon="ADD")
 
 

@@ -27,7 +27,7 @@ from ...physics.world.rigidbody_world import frame_rate, has_other_gravity
 from ..base.operators import polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_fact, draw_paragraph, labeled_row, property_layout
 from ..overlay import overlay_settings
-from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
+from .live_input import VIEW3D_PT_knuckle_live, draw_live_input, input_value_text, live_input_values
 from .operators import draw_presets
 from .physics_view import draw_physics_view
 
@@ -88,10 +88,13 @@ def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
     used.active = not idle
     draw_presets(context, used, rig)
     column = used.column(align=True)
-    names = [input_property_name(name) for name in model.gait_inputs.split(",") if name]
-    for name in names:
-        if hasattr(model.controls, name):
-            column.prop(model.controls, name, slider=True)
+    live = live_input_values(rig)
+    for name in filter(None, model.gait_inputs.split(",")):
+        prop = input_property_name(name)
+        if name in live:  # keys move it, and not its slider
+            draw_fact(column, model.controls.bl_rna.properties[prop].name, input_value_text(live[name]))
+        elif hasattr(model.controls, prop):
+            column.prop(model.controls, prop, slider=True)
     column.prop(model, "speed_factor")
 
 
