@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
 
 OURS = ("knuckle", "_mechanism", "_servo_motion")
 
@@ -78,3 +85,56 @@ def test_registering_asks_for_no_data(blank: Any) -> None:
     with state.RestrictBlend():
         addon.register()
     assert addon.is_registered()
+
+
+#: Starts a video as its button does, goes on for some steps, and unregisters, or ends while it is under way.
+QUITTING = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+import bpy
+import addon
+bpy.ops.wm.read_factory_settings(use_empty=True)
+addon.register()
+from addon.blender.ui.base import modal_tasks
+from tests.support.small import put
+folder, steps, when = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+bpy.ops.import_scene.mechanism(filepath=str(put(folder / "flapper.jm")), gait_seconds=0.1)
+bpy.context.scene.frame_end = 8
+modal_tasks.is_interactive, modal_tasks._TIME_SLICE = lambda _context: True, 0.0
+held = []
+cls = getattr(bpy.types, bpy.ops.knuckle.render_film.idname())
+def execute(self, context):
+    held.append(self)
+    return cls.invoke(self, context, None)
+cls.execute = execute
+bpy.ops.knuckle.render_film(filepath=str(folder / "f.mp4"), format="OWN", size=(64, 36), samples=1)
+go_on = lambda: held[0].modal(bpy.context, SimpleNamespace(type="TIMER", value="NOTHING"))
+for _ in range(steps):
+    assert go_on() == {"RUNNING_MODAL"}
+assert modal_tasks.running_task_count() == 1
+scenes = len(bpy.data.scenes)
+if when == "between steps":
+    addon.unregister()
+elif when == "within a step":
+    def within(*_):
+        bpy.app.handlers.frame_change_post.remove(within)
+        addon.unregister()
+    bpy.app.handlers.frame_change_post.append(within)
+    assert go_on() == {"CANCELLED"}
+if when != "at exit":
+    assert modal_tasks.running_task_count() == 0 and not addon.is_registered() and len(bpy.data.scenes) == 1
+held.clear()
+print("through")
+"""
+
+
+@pytest.mark.parametrize("when", ["between steps", "within a step", "at exit"])
+@pytest.mark.parametrize("steps", [2, 10])
+def test_it_goes_while_a_video_renders(tmp_path: Path, when: str, steps: int) -> None:
+    """Steps 1 to 8 play the motion, the others render. Blender as a module unregisters as the process ends."""
+    pytest.importorskip("bpy", reason="Blender is not here")
+    words = [sys.executable, "-c", QUITTING, str(tmp_path), str(steps), when]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert "through" in done.stdout and done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and "Error in" not in done.stdout + done.stderr

@@ -7,6 +7,7 @@ class is unregistered and leaves their timers behind. ``stop_all_tasks`` ends th
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
 from collections.abc import Callable, Generator
 from typing import Any
@@ -23,6 +24,10 @@ TaskSteps = Generator[tuple[Any, ...], None, Any]
 
 _TIME_SLICE = 0.05  # seconds of work per timer event
 _TIMER_INTERVAL = 0.01
+
+
+class _StoppedWithinStepError(Exception):
+    """A task was stopped by what one of its steps called."""
 
 
 class ModalTask(ModelOperator):
@@ -82,7 +87,8 @@ class ModalTask(ModelOperator):
 
         def close() -> None:
             try:
-                steps.close()
+                if inspect.getgeneratorstate(steps) != inspect.GEN_RUNNING:  # else _next_step ends it
+                    steps.close()
             finally:
                 manager.progress_end()
 
@@ -110,6 +116,8 @@ class ModalTask(ModelOperator):
             self._leave()
             self.finish(context, end.value)
             return {"FINISHED"}
+        except _StoppedWithinStepError:
+            return {"CANCELLED"}
         except ERRORS as error:
             self._leave()
             return cancel_with_error(self, error)
@@ -128,11 +136,12 @@ class ModalTask(ModelOperator):
         self._leave()
 
     def _slice(self, context: bpy.types.Context) -> None:
-        assert self._steps is not None and self._running_task is not None and self._pace is not None
+        steps, task = self._steps, self._running_task
+        assert steps is not None and task is not None and self._pace is not None
         until = time.perf_counter() + _TIME_SLICE
-        step = WorkStep(*next(self._steps))
+        step = _next_step(steps, task)
         while time.perf_counter() < until:
-            step = WorkStep(*next(self._steps))
+            step = _next_step(steps, task)
         text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
         self._running_task.show(
             translated(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion
@@ -141,6 +150,25 @@ class ModalTask(ModelOperator):
     def _leave(self) -> None:
         if self._running_task is not None:
             self._running_task.leave()
+
+
+def _next_step(steps: TaskSteps, task: RunningTask) -> WorkStep:
+    """Do a step of a task.
+
+    Raises:
+        _StoppedWithinStepError: If the step itself stopped the task, as when a handler that a rendered frame calls quits
+            Blender. A generator cannot be closed while it works, hence here. The operator may be gone by now.
+    """
+    try:
+        step = WorkStep(*next(steps))
+    except BaseException as error:
+        if task.is_running:
+            raise
+        raise _StoppedWithinStepError from error
+    if not task.is_running:
+        steps.close()
+        raise _StoppedWithinStepError
+    return step
 
 
 def progress_text(step: WorkStep, seconds_left: float | None) -> str:
@@ -192,6 +220,11 @@ class RunningTask:
         self._timer = self._manager.event_timer_add(tick, window=context.window)
         _running_tasks.append(self)
 
+    @property
+    def is_running(self) -> bool:
+        """True until ``leave`` is called."""
+        return self in _running_tasks
+
     def show_status(self, text: str) -> None:
         """Show a line in the status bar."""
         if self._workspace is not None:
@@ -216,7 +249,7 @@ class RunningTask:
 
     def leave(self) -> None:
         """Call ``close``, remove the timer and clear the status texts; later calls do nothing."""
-        if self not in _running_tasks:
+        if not self.is_running:
             return
         _running_tasks.remove(self)
         with contextlib.ExitStack() as steps:  # each step runs, even if another raises
