@@ -321,3 +321,28 @@ def test_a_bake_controlled_at_a_finer_rate_is_shown_as_such(rig: Any, capfd: Any
     rig.data.knuckle.drive = "SERVO"
     bpy.ops.knuckle.bake_physics(frame_end=3)
     assert "controlled 3 times per frame" in capfd.readouterr().out
+
+
+def test_a_bake_refuses_another_one_meanwhile(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpy
+
+    from addon.blender.ui.base import modal_tasks
+
+    monkeypatch.setattr(modal_tasks, "is_interactive", lambda _context: True)
+    monkeypatch.setattr(modal_tasks, "_TIME_SLICE", 0.0)
+    rig.data.knuckle.drive = "SERVO"
+    bpy.context.scene.frame_end = 8
+    held: list[Any] = []
+    cls = getattr(bpy.types, bpy.ops.knuckle.bake_physics.idname())
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            cls, "execute", lambda self, context: (held.append(self), cls.invoke(self, context, None))[1], raising=False
+        )
+        assert bpy.ops.knuckle.bake_physics() == {"RUNNING_MODAL"}
+    try:
+        for name in ("bake_physics", "render_film", "preview_film"):
+            with pytest.raises(RuntimeError, match="A simulation is being baked: Esc stops it"):
+                getattr(bpy.ops.knuckle, name)()
+    finally:
+        held[0]._leave()
+    assert bpy.ops.knuckle.bake_physics.poll()

@@ -279,6 +279,15 @@ def running_task(*names: str) -> RunningTask | None:
     return next((each for each in _running_tasks if each.name in names), None)
 
 
+def busy_message() -> str:
+    """Return the reason why no further task can start; empty if none runs that shows progress."""
+    task = next((each for each in _running_tasks if each.name), None)
+    if task is None:
+        return ""
+    is_bake = task.name == "knuckle.bake_physics"
+    return "A simulation is being baked: Esc stops it" if is_bake else "A video is being rendered: Esc stops it"
+
+
 def running_task_count() -> int:
     """Return the number of running tasks."""
     return len(_running_tasks)

@@ -36,7 +36,7 @@ from ...physics.recording.bake import bake_steps, steps_per_frame
 from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
 from ...physics.world.scale import distortion_message
-from ..base.modal_tasks import ModalTask, TaskSteps
+from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
 from ..base.operators import ModelOperator, Result, count_with_noun, polled_model, report_message, report_result
 from ..base.selection import target_bones
 
@@ -484,6 +484,8 @@ class KNUCKLE_OT_bake_physics(ModalTask):
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return the reason why the operator cannot run; empty if it can."""
+        if busy := busy_message():
+            return busy
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"
         return simulated_elsewhere_message(context.scene, rig) or stopped_world_message(context.scene)

@@ -22,7 +22,7 @@ from ...rendering.encoding import is_poster_path
 from ...rendering.frames import resumable_frames
 from ...rendering.playback import PLAYING
 from ...rendering.video import preview_steps, video_steps
-from ..base.modal_tasks import ModalTask, TaskSteps, running_task
+from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
 from ..base.operators import count_with_noun, report_message, report_result
 from .properties import VideoProperties, file_property, format_property, video_ending, video_render_options
 
@@ -47,9 +47,7 @@ class _VideoOperator(VideoProperties, ModalTask):
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return the reason why the operator cannot run; empty if it can."""
-        if running_task(*RENDER_OPERATORS) is not None:
-            return "A video is being rendered"
-        return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
+        return busy_message() or ("" if parts(rig, "BODY") else "The mechanism has no bodies to render")
 
     def progress_text(self, step: WorkStep) -> str:
         """Return the status text of a step: the operator, and whether it plays the motion."""
