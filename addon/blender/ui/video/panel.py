@@ -50,7 +50,7 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
             layout.progress(text=going.text, factor=going.share, translate=False)
             layout.label(text="Press Esc to stop")
             return
-        reason = draw_summary(context, layout, wishes)
+        reason, notices = draw_summary(context, layout, wishes)
         row = layout.row(align=True)
         row.scale_y = 1.3
         copy_video_settings(wishes, row.operator("knuckle.preview_film", icon="IMAGE_DATA"))
@@ -59,6 +59,8 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
         copy_video_settings(
             wishes, button.operator("knuckle.render_film", text="Render Video", icon="RENDER_ANIMATION")
         )
+        for text, icon in notices:  # below the buttons, which stay where they are when a notice comes or goes
+            draw_paragraph(context, layout, text, icon)
 
 
 class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
@@ -83,13 +85,16 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
         property_layout(layout.column()).prop(wishes, "samples")
 
 
-def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any) -> str:
-    """Draw what will be rendered, with warnings.
+def draw_summary(
+    context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any
+) -> tuple[str, list[tuple[str, str]]]:
+    """Draw what will be rendered.
 
     Returns:
-        The reason why it cannot be rendered; empty if it can.
+        The reason why it cannot be rendered, empty if it can, and notices with their icons, the reason first.
     """
     rig = polled_model(context)
+    notices: list[tuple[str, str]] = []
     reason = bad_path_message(wishes.filepath)
     ending = video_ending(wishes)
     path = f"video{ending}" if reason else video_path(rig, wishes.filepath, ending)
@@ -98,17 +103,13 @@ def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes:
     except FormatError as error:
         reason = reason or str(error)
     if not may_move(rig):
-        draw_paragraph(context, layout, "The mechanism does not move: it has neither keyframes nor physics", "ERROR")
+        said = "The mechanism does not move: it has neither keyframes nor physics"
+        notices.append((said, "ERROR"))
     left = 0 if reason else resumable_frames(path)
     if left:
-        draw_paragraph(
-            context,
-            layout,
-            Message("An interrupted render left {}, which the next one uses", count_with_noun(left, "frame")),
-        )
-    if reason:
-        draw_paragraph(context, layout, reason, "ERROR")
-    return reason
+        told = Message("An interrupted render left {}, which the next one uses", count_with_noun(left, "frame"))
+        notices.append((told, "NONE"))
+    return reason, [(reason, "ERROR"), *notices] if reason else notices
 
 
 def video_summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> str:
