@@ -346,3 +346,49 @@ def test_a_bake_refuses_another_one_meanwhile(rig: Any, monkeypatch: pytest.Monk
     finally:
         held[0]._leave()
     assert bpy.ops.knuckle.bake_physics.poll()
+
+
+def test_notices_are_below_the_buttons_which_stay_in_place(rig: Any) -> None:
+    """Buttons of a panel are drawn first, in the same order and number of lines, whatever there is to note."""
+    import bpy
+
+    def lines(panel: str) -> list[tuple[str, Any]]:
+        return draw_all()[panel]
+
+    before = lines("Mechanism")
+    bpy.data.objects["Left Joint"].location.x += 0.1
+    bpy.context.view_layer.update()
+    moved = lines("Mechanism")
+    assert moved[: len(before)] == before and ("operator", "knuckle.refit") in moved[len(before) :]
+    bpy.data.objects["Left Joint"].location.x -= 0.1
+    bpy.data.objects.remove(bpy.data.objects["Left Flap"])
+    buttons = [row for row in lines("Mechanism") if row[0] == "operator"]
+    assert buttons.index(("operator", "knuckle.rebuild")) > buttons.index(("operator", "export_scene.mechanism"))
+
+
+def test_notices_of_a_simulation_are_the_last_of_its_panel(rig: Any) -> None:
+    import bpy
+
+    bpy.context.scene.render.fps = 60
+    rig.data.knuckle.drive = "SERVO"
+    before = draw_all()["Simulation"]
+    bpy.context.scene.render.fps = 24
+    after = draw_all()["Simulation"]
+    assert after[: len(before)] == before and "24 per second" in " ".join(text for _, text in after[len(before) :])
+    rig.data.knuckle.drive = "LIMP"
+    last = draw_all()["Simulation"]
+    noted = [text for _, text in last].index("Ragdoll: the servos are off")
+    assert {kind for kind, _ in last[noted:]} == {"label"}
+
+
+def test_notices_of_a_motion_are_below_the_list_of_joints(rig: Any) -> None:
+    import bpy
+
+    bpy.context.window_manager.knuckle_joint_list.columns = "RANGE"
+    rig.data.bones.active = None
+    bpy.context.view_layer.objects.active = rig
+    drawn = draw_all()["Joints and Stops"]
+    bpy.context.window_manager.knuckle_joint_list.columns = "VALUES"
+    last = max(at for at, (kind, _) in enumerate(drawn) if kind in {"operator", "list"})
+    noted = [text for kind, text in drawn[last:] if kind == "label"]
+    assert any("stops" in text for text in noted)

@@ -42,13 +42,13 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
             return
         shown = joint_list_settings(context)
         layout.row(align=True).prop(shown, "columns", expand=True)
-        if shown.columns in {"RANGE", "SPEED"}:
-            _draw_motion(context, layout, rig, shown.columns)
         draw_header(context, layout, shown.columns)
         layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=8)
         if servo_sliders(rig):
             _draw_all(layout)
         layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
+        if shown.columns in {"RANGE", "SPEED"}:  # below the list and the buttons, which stay where they are
+            _draw_motion(context, layout, rig, shown.columns)
 
 
 def _draw_all(layout: Any) -> None:

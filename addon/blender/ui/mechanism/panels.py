@@ -95,7 +95,6 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             draw_paragraph(context, layout, shared, "ERROR")
             return
         seen = change_counter.cached_until_change(_model_status, rig)
-        draw_missing(context, layout, seen.lacks)
         model = settings(rig)
         property_layout(layout)
         layout.prop(record_of(rig), "source_name")
@@ -112,12 +111,14 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             layout.prop(model, "show_collision")
         overlay_button(layout)
         _draw_assemblies(layout, model)
-        _draw_moved_joints(context, layout, seen.moved)
         buttons = layout.column(align=True)
         buttons.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export Mechanism…", icon="EXPORT")
         if row is not None:
             export.format = row.id
+        # below all buttons, which stay where they are when a notice comes or goes
+        draw_missing(context, layout, seen.lacks)
+        _draw_moved_joints(context, layout, seen.moved)
 
 
 def _draw_assemblies(layout: bpy.types.UILayout, model: Any) -> None:

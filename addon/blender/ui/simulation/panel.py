@@ -61,7 +61,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         if elsewhere:
             draw_paragraph(context, layout, elsewhere, "ERROR")
         else:
-            _draw_playback(context, layout, rig)
+            _draw_playback(context, layout)
         if model.drive == "SERVO":  # below the buttons, which stay where they are when the drive changes
             column = property_layout(layout.column())
             column.prop(model, "target")
@@ -75,17 +75,15 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         column.prop(model, "key_bodies")
         if model.body_keys is not None:
             column.operator("knuckle.remove_body_keys", icon="X")
+        _draw_notices(context, layout, rig)  # below all buttons, which stay where they are when a notice comes or goes
 
 
 def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     """Draw the inputs that the gait reads, their presets, and its speed."""
     model = settings(rig)
     layout.label(text="Inputs")
-    idle = _idle_message(rig)
-    if idle:
-        draw_paragraph(context, layout, idle, "INFO")
     used = property_layout(layout.column(), decorate=True)
-    used.active = not idle
+    used.active = not _idle_message(rig)
     draw_presets(context, used, rig)
     column = used.column(align=True)
     live = live_input_values(rig)
@@ -106,13 +104,20 @@ def _idle_message(rig: bpy.types.Object) -> str:
     return "Ragdoll: the servos are off" if drive == "LIMP" else ""
 
 
-def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """Draw the buttons for the first frame, where a simulation begins, and for playback, with warnings."""
+def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
+    """Draw the buttons for the first frame, where a simulation begins, and for playback."""
     playing = context.screen is not None and context.screen.is_animation_playing
     row = layout.row(align=True)
     row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
-    if settings(rig).drive == "KEYS":
+
+
+def _draw_notices(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Draw what keeps the simulation or the inputs from working as expected."""
+    model = settings(rig)
+    if (model.gait_inputs or model.format == "juice") and (idle := _idle_message(rig)):
+        draw_paragraph(context, layout, idle, "INFO")
+    if model.drive == "KEYS" or simulated_elsewhere_message(context.scene, rig):
         return
     note = stopped_world_message(context.scene) or run_note(context.scene)
     if note:
