@@ -392,3 +392,13 @@ def test_notices_of_a_motion_are_below_the_list_of_joints(rig: Any) -> None:
     last = max(at for at, (kind, _) in enumerate(drawn) if kind in {"operator", "list"})
     noted = [text for kind, text in drawn[last:] if kind == "label"]
     assert any("stops" in text for text in noted)
+
+
+def test_without_a_joint_the_list_says_what_to_select(rig: Any) -> None:
+    import bpy
+
+    bpy.context.view_layer.objects.active = rig
+    rig.data.bones.active = None
+    assert "Select a joint, its bone, or the body" in labels("Joints and Stops")
+    bpy.ops.knuckle.select_part(part="Left Joint")
+    assert "Select a joint" not in labels("Joints and Stops")

@@ -49,6 +49,10 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
         layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
         if shown.columns in {"RANGE", "SPEED"}:  # below the list and the buttons, which stay where they are
             _draw_motion(context, layout, rig, shown.columns)
+        if len(joints.all_objects) and active_joint(context, rig) is None:
+            draw_paragraph(
+                context, layout, "Select a joint, its bone, or the body that it moves, to see and edit it here", "INFO"
+            )
 
 
 def _draw_all(layout: Any) -> None:
