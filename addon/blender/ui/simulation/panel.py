@@ -156,6 +156,8 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
                 draw_paragraph(context, figures, line.remark, "BLANK1")
             if line.limit:
                 draw_paragraph(context, figures, line.limit, "BLANK1")
+        if any(line.good for line in lines):
+            figures.label(text="Good: within its threshold", icon=_STATUS_ICONS[True])
         _worst_joints(layout, rig)
 
 

@@ -107,6 +107,7 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
         monkeypatch.setitem(accuracy.ACCURACY_THRESHOLDS, name, 1e9)
     texts, icons = drawn()
     assert "All figures are good" in texts and "ERROR" not in icons and "COLORSET_03_VEC" in icons
+    assert "Good: within its threshold" in texts, "what the green mark means"
     monkeypatch.setitem(accuracy.ACCURACY_THRESHOLDS, "Joint separation", -1.0)
     texts, icons = drawn()
     assert "1 figure needs attention" in texts and "Good up to" in texts and "ERROR" in icons
