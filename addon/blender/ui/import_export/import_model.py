@@ -9,8 +9,9 @@ import numpy as np
 from bpy.props import CollectionProperty, StringProperty
 
 from .... import formats
-from ....core.model import Mechanism
+from ....core.model import Array, Mechanism
 from ....core.report import Message
+from ...data.access import record_of
 from ...data.preferences import overlay_defaults
 from ...data.queries import parts, require_rig, rigs_in
 from ...locale import translated
@@ -32,7 +33,7 @@ from ..base.operators import (
 from ..overlay import enable_overlays
 from ..servos.operators import select_keyed_bones, use_servo_keying_set
 from ..simulation.operators import is_forward_sample, set_initial_inputs
-from ..simulation.view import frame_objects
+from ..simulation.view import frame_objects, world_corners
 from .options import ImportOptions, apply_preferences, draw_options
 
 #: Location, Euler rotation (rad) and scale of the factory scene's objects, equal in Blender 4.2, 4.5, 5.0 and 5.2.
@@ -171,7 +172,10 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
             cancel_with_error(self, error)
             return None
         warnings = mechanism.report.count("warning")
-        report_message(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        told, other = _summary(mechanism, rig, warnings), overlapped_mechanism(context, rig)
+        if other is not None:
+            told = Message("{}. It overlaps {}: press G to move it", told, repr(other.name))
+        report_message(self, {"WARNING" if warnings else "INFO"}, told)
         return rig
 
     def _is_requested(self, name: str) -> bool:
@@ -209,6 +213,26 @@ class IO_FH_mechanism(bpy.types.FileHandler):
 
 def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
     return Message("Imported {}: {}, {}", mechanism.name, model_summary(rig), count_with_noun(warnings, "warning"))
+
+
+def overlapped_mechanism(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object | None:
+    """Return another mechanism of the scene whose bounding box overlaps that of ``rig``, else None.
+
+    An import keeps the coordinates of its file, as other importers do, so that two of one file stand in each other.
+    """
+    others = [other for other in rigs_in(context.scene) if other != rig]
+    own = _bounding_box(context, rig) if others else None
+    for other in others if own is not None else ():
+        box = _bounding_box(context, other)
+        if box is not None and (np.minimum(own[1], box[1]) - np.maximum(own[0], box[0])).min() > _TRANSFORM_TOLERANCE:
+            return other
+    return None
+
+
+def _bounding_box(context: bpy.types.Context, rig: bpy.types.Object) -> Array | None:
+    """Return the lowest and highest corner (2, 3) of a mechanism's bodies without its floors and walls; None if empty."""
+    corners = world_corners(context, [body for body in parts(rig, "BODY") if not record_of(body).scenery])
+    return np.stack([corners.min(axis=0), corners.max(axis=0)]) if len(corners) else None
 
 
 def set_object_mode(context: bpy.types.Context) -> None:

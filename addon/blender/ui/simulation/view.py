@@ -28,7 +28,7 @@ def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object
 
     The direction of each view stays. Views through a camera stay, and without a screen nothing happens.
     """
-    points = _corners(context, objects)
+    points = world_corners(context, objects)
     if len(points):
         for view, free, projection in _views(context):
             _fit(view, points, free, projection)
@@ -39,7 +39,7 @@ def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: 
 
     No view moves closer. Views through a camera stay.
     """
-    points = _corners(context, objects) - np.array(middle.matrix_world.translation)
+    points = world_corners(context, objects) - np.array(middle.matrix_world.translation)
     if len(points):
         for view, free, projection in _views(context):
             seen = points @ np.array(view.view_rotation.to_matrix(), dtype=np.float64)
@@ -71,7 +71,7 @@ def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D,
             area.tag_redraw()
 
 
-def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> Array:
+def world_corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> Array:
     """Return the corners of the bounding boxes of evaluated objects in the world, (8 per object, 3).
 
     Objects without a size, which show nothing, count only if all objects are such.

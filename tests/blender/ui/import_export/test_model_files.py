@@ -284,3 +284,23 @@ def formats_of(path: Path) -> str:
     from addon import formats
 
     return formats.load(path).source.format
+
+
+def test_an_import_says_that_it_overlaps_another_mechanism(
+    rig: Any, model_file: Path, tmp_path: Path, capfd: Any
+) -> None:
+    import bpy
+
+    assert "overlaps" not in capfd.readouterr().out, "it is the only one"
+    bpy.ops.import_scene.mechanism(filepath=str(model_file))
+    second = bpy.context.view_layer.objects.active
+    assert f"It overlaps {rig.name!r}: press G to move it" in capfd.readouterr().out
+    bpy.ops.transform.translate(value=(10.0, 0.0, 0.0))
+    assert second.location.x == 10.0, "it is selected"
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "moved.jm"), format="juice")
+    assert (tmp_path / "moved.jm").read_bytes() == model_file.read_bytes(), "the file's coordinates stay"
+    rig.location.x = -10.0
+    bpy.context.view_layer.update()
+    capfd.readouterr()
+    bpy.ops.import_scene.mechanism(filepath=str(model_file))
+    assert "overlaps" not in capfd.readouterr().out
