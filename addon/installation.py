@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .core.report import Message, join_messages
+from .core.report import Message, count_with_noun, join_messages
 
 _PACKAGE = Path(__file__).resolve().parents[0]
 
@@ -89,7 +89,7 @@ def summarize_rows(rows: Iterable[CheckRow]) -> str:
     errors, warnings = states.count("error"), states.count("warning")
     if not errors and not warnings:
         return "Self-check passed"
-    return Message("Self-check: {} errors, {} warnings", errors, warnings)
+    return Message("Self-check: {}, {}", count_with_noun(errors, "error"), count_with_noun(warnings, "warning"))
 
 
 def rows_as_text(rows: Iterable[CheckRow]) -> str:

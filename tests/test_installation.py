@@ -202,6 +202,6 @@ def test_rows_as_text_and_in_one_sentence() -> None:
     )
     assert (summarize_rows([good]), summarize_rows([good, odd, bad])) == (
         "Self-check passed",
-        "Self-check: 1 errors, 1 warnings",
+        "Self-check: 1 error, 1 warning",
     )
     assert has_no_errors([good, odd]) and not has_no_errors([good, bad])

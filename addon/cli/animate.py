@@ -13,7 +13,7 @@ from ..core.gait.engine import find_gait, report_inputs, sample_gait
 from ..core.model import Mechanism, Motion
 from ..core.motion.fitting import FitOptions, fit_motion
 from ..core.motion.servo_matching import match_servos, mechanism_servos
-from ..core.report import FormatError, Message, Report
+from ..core.report import FormatError, Message, Report, count_with_noun
 from ..formats.text.file_io import write_atomically
 from ..formats.xmdi import FRAME_SECONDS
 from .arguments import (
@@ -141,7 +141,10 @@ def _load_job_motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> 
     if job.motion is None:
         report_inputs(find_gait(mechanism), job.inputs, report)
         motion = sample_gait(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
-        report.info("gait-sampled", Message("Gait: {} servos, {} s", len(motion.trajectories), f"{motion.duration:g}"))
+        report.info(
+            "gait-sampled",
+            Message("Gait: {}, {} s", count_with_noun(len(motion.trajectories), "servo"), f"{motion.duration:g}"),
+        )
         return [motion]
     read, found = formats.read_motions(job.motion)
     report.extend(found)

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import formats
 from ..core.gait.engine import INPUT_NAMES, parse_input
-from ..core.report import FormatError, Report
+from ..core.report import FormatError, Report, count_with_noun
 from ..formats.text.file_io import make_folder, write_atomically, write_transaction
 from .arguments import (
     Subparsers,
@@ -246,7 +246,7 @@ def _package_folder() -> Path:
 def _write_template(args: argparse.Namespace, job: dict[str, Any], report: Report, facts: dict[str, Any]) -> VerbResult:
     target = args.out / "template.json"
     write_atomically(target, (json.dumps(job, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    return VerbResult([target], report, f"{len(job['steps'])} steps, ", facts)
+    return VerbResult([target], report, f"{count_with_noun(len(job['steps']), 'step')}, ", facts)
 
 
 # ------------------------------------------------------------------ input files of a job

@@ -82,6 +82,12 @@ def join_messages(separator: str, messages: Iterable[str]) -> str:
     return Message(separator.join(["{}"] * len(every)), *every)
 
 
+def count_with_noun(number: float, one: str, many: str = "") -> Message:
+    """Return a number with its noun, such as ``1 body``, ``13 bodies`` or ``2.5 frames``."""
+    noun = one if number == 1 else many or one + "s"
+    return Message("{} {}", f"{number:g}" if isinstance(number, float) else number, noun)
+
+
 Severity = Literal["error", "warning", "info"]
 #: Result of converting something to another format: kept as extension data, approximated as reported, or lost.
 Outcome = Literal["kept", "approximated", "lost"]

@@ -102,7 +102,7 @@ def test_rows_are_green_or_red_with_what_to_do(found: list[CheckRow]) -> None:
     rows = [CheckRow("Knuckle", "ok", "1.0"), CheckRow("lxml", "error", "cannot be imported", "Get it")]
     told = drawn(rows)
     assert told[:3] == [
-        ("Self-check: 1 errors, 0 warnings", "CANCEL", False),
+        ("Self-check: 1 error, 0 warnings", "CANCEL", False),
         ("lxml: cannot be imported", "CANCEL", True),
         ("Get it", "NONE", False),
     ], "the worst first"

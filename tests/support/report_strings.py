@@ -82,6 +82,11 @@ def _fields(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 def _of_call(function: ast.FunctionDef, node: ast.Call) -> Iterator[tuple[str, int]]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name == "count_with_noun":
+        one = list(texts(node.args[1]))
+        yield from one
+        yield from texts(node.args[2]) if len(node.args) > 2 else ((f"{text}s", line) for text, line in one)
+        return
     at = _SAYS.get(name)
     if at is None or len(node.args) <= at:
         return

@@ -305,7 +305,7 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
             report.warn(
                 "values-clipped",
                 Message(
-                    "Servo {}: {} of {} keyframes exceed Blender's range and are clamped",
+                    "Servo {}: keyframes beyond Blender's range, clamped: {} of {}",
                     repr(channel.name),
                     clipped,
                     len(keys),
@@ -315,9 +315,7 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
         if merged:
             report.warn(
                 "keys-merged",
-                Message(
-                    "Servo {}: {} keyframes are within 0.01 frames of others and are merged", repr(channel.name), merged
-                ),
+                Message("Servo {}: keyframes within 0.01 frames of others, merged: {}", repr(channel.name), merged),
             )
 
 

@@ -16,7 +16,7 @@ from ...core.gait.behaviors import Engine, GaitBehaviors
 from ...core.gait.engine import Gait, find_gait
 from ...core.gait.presets import InputValues, find_input_presets
 from ...core.model import Array, Body, Joint, Mechanism
-from ...core.report import Message, Report
+from ...core.report import Message, Report, count_with_noun
 from ...formats import loads_cached
 from ...formats.document.cache import MAX_DOCUMENT_CACHE_BYTES, ContentLRU
 from ..compat import action_curves
@@ -85,7 +85,12 @@ def set_up_gait(
     action = bake_gait(scene, rig, scene.frame_start, last, gait=gait)
     assert action is not None  # there is a gait
     inputs = Message("; inputs: {}", ", ".join(gait.controls)) if gait.controls else ""
-    report.info("gait", Message("Gait: moves {} servos, as Action {}{}", len(gait.joints), repr(action.name), inputs))
+    report.info(
+        "gait",
+        Message(
+            "Gait: moves {}, as Action {}{}", count_with_noun(len(gait.joints), "servo"), repr(action.name), inputs
+        ),
+    )
 
 
 def bake_gait(

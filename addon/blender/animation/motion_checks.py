@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ...core.model import Array, Motion, Trajectory
 from ...core.motion.checks import ServoCheck, check_motion, sort_by_severity
 from ...core.motion.keyframes import BEZIER_KEY
-from ...core.report import FormatError, Message, Report, abbreviate_names, join_messages
+from ...core.report import FormatError, Message, Report, abbreviate_names, count_with_noun, join_messages
 from ...core.stops import StopPair, clamp_values_to_stops
 from ...core.stops import joint_stops as stops_of_dofs
 from ...core.stops import stop_excess as beyond_stops
@@ -100,13 +100,13 @@ def apply_stop_policy(
         if not out.any():
             continue
         count, first = int(out.sum()), float(track.times[np.argmax(out)])
-        counted = repr(channel.name), count, len(out), f"{first:g}"
-        beyond.append(Message("{}: {} of {} keyframes, first at {} s", *counted))
+        counted = repr(channel.name), count, count_with_noun(len(out), "keyframe"), f"{first:g}"
+        beyond.append(Message("{}: {} of {}, first at {} s", *counted))
         if stops == "CLAMP":
             track.values = clamp_values_to_stops(track.values, limits)
     if not beyond:
         return
-    more = [Message("and {} servos more", len(beyond) - 5)] if len(beyond) > 5 else []
+    more = [Message("and {} more", count_with_noun(len(beyond) - 5, "servo"))] if len(beyond) > 5 else []
     listed = join_messages("; ", (*beyond[:5], *more))
     if stops == "REFUSE":
         raise FormatError(

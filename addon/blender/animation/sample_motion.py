@@ -314,7 +314,7 @@ class _MotionSampler:
             self.report.info(
                 "off-grid",
                 Message(
-                    "Servo {}: {} keyframes are between the time steps of the format",
+                    "Servo {}: keyframes between the time steps of the format: {}",
                     repr(channel.name),
                     found.off_grid,
                 ),

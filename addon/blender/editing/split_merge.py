@@ -16,7 +16,7 @@ from ...core.editing.edits import JointEdit, body_by_id, joint_by_id
 from ...core.kinematics import joint_child_frame_world, joint_frame_world
 from ...core.model import Body, Joint
 from ...core.naming import unique_name
-from ...core.report import Message, Report, join_messages
+from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
@@ -431,8 +431,8 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
         report.warn(
             "twins-beside",
             Message(
-                "Twins: {} pairs of {} are unlinked, {} has another mirror plane",
-                beside,
+                "Twins: {} of {} unlinked, {} has another mirror plane",
+                count_with_noun(beside, "pair"),
                 repr(other.name),
                 repr(rig.name),
             ),

@@ -13,7 +13,7 @@ from ...core.editing.edits import JointEdit
 from ...core.kinematics import initial_joint_values
 from ...core.model import Array
 from ...core.motion.keyframes import simplified_key_indices
-from ...core.report import Message, Report
+from ...core.report import Message, Report, count_with_noun
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
 from ..animation.actions import active_action
@@ -95,13 +95,13 @@ class KeyframePoses:
             report.warn(
                 "motion-changed",
                 Message(
-                    "Keyframes: body {} is up to {} m and {}° off (frame {}, the largest of {} frames). Keyframe the "
+                    "Keyframes: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
                     "joints there again",
                     repr(name),
                     f"{apart[frame, body]:.3g}",
                     f"{angle:.3g}",
                     f"{self.frames[frame]:g}",
-                    len(self.frames),
+                    count_with_noun(len(self.frames), "frame"),
                 ),
                 where=name,
             )

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import bpy
 
-from ...core.report import FormatError, Message, Report
+from ...core.report import FormatError, Message, Report, count_with_noun
 from ...formats.text.file_io import check_writable, write_error
 from ..compat import render_path, sequencer_strips
 from ..data.access import record_of
@@ -265,7 +265,9 @@ def report_video(
 ) -> None:
     """Report what was rendered."""
     count = len(plan.filmed)
-    what = "a poster" if path.lower().endswith(".png") else f"{count} frames at {plan.fps:g} per second"
+    what = (
+        "a poster" if path.lower().endswith(".png") else f"{count_with_noun(count, 'frame')} at {plan.fps:g} per second"
+    )
     report.info(
         "film",
         Message("{}, {}x{}, {}, in {} s", what, size[0], size[1], options.engine.capitalize(), f"{seconds:.1f}"),

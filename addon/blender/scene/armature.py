@@ -13,7 +13,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import DOF_SIZE, Array, Dof
-from ...core.report import Message, Report
+from ...core.report import Message, Report, count_with_noun
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
 from ..data.bulk_write import BulkObjects, changed_properties, write_properties
@@ -158,9 +158,9 @@ def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
         report.info(
             "ik-stops-inexact",
             Message(
-                "Inverse kinematics: stops of {} bones are approximate ({}), Blender's IK limits must include 0 "
-                "and lie within ±180°. Pose them without inverse kinematics",
-                len(limit.inexact),
+                "Inverse kinematics: stops of {} are approximate ({}), Blender's IK limits must include 0 "
+                "and lie within ±180°. Pose without inverse kinematics",
+                count_with_noun(len(limit.inexact), "bone"),
                 few,
             ),
             where=limit.inexact[0],

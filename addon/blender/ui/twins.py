@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...core.editing.symmetry import TwinCandidate, TwinDifference
 from ...core.model import Plane
-from ...core.report import Message
+from ...core.report import Message, count_with_noun
 from ..animation.mirror import mirror_keys
 from ..data.access import record_of, settings
 from ..data.conversion import store_message, stored_message
@@ -28,7 +28,7 @@ from ..editing.symmetry.twins import (
     twin_candidates,
 )
 from ..locale import translated
-from .base.operators import ERRORS, ModelOperator, Result, active_model, count_with_noun, report_message, report_result
+from .base.operators import ERRORS, ModelOperator, Result, active_model, report_message, report_result
 from .base.panels import PANEL_ORDER, ModelPanel, property_layout
 from .base.selection import select_only, selected_parts
 

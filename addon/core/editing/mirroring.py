@@ -19,7 +19,7 @@ from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motio
 from ..motion.keyframes import Keyframes, shift_keyframes_cyclic
 from ..motion.retiming import motion_span
 from ..naming import servo_names
-from ..report import Message, Report, abbreviate_names
+from ..report import Message, Report, abbreviate_names, count_with_noun
 from ..transforms import inverse
 from .sides import Sides, find_sides
 
@@ -129,7 +129,8 @@ def _report_mirror(
     if named:
         pairs = [f"{every[key].name} / {every[mirror.sides.joints[key]].name}" for key in named]
         mirror.report.info(
-            "mirror-by-name", Message("Twins found by name: {} pairs ({})", len(pairs), abbreviate_names(pairs))
+            "mirror-by-name",
+            Message("Twins found by name: {} ({})", count_with_noun(len(pairs), "pair"), abbreviate_names(pairs)),
         )
     if not mirror.sides.joints:
         mirror.report.warn(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..model import Array, Body, Dof, Joint, Mechanism, Plane
-from ..report import Message
+from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
 from .sides import Sides, pairs_by_name
 from .twins import SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_body, mirror_joint
@@ -307,7 +307,9 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
             "body",
             key,
             "",
-            "no twin" if count == 1 else Message("no twin, also for {} bodies of its limb", count - 1),
+            "no twin"
+            if count == 1
+            else Message("no twin, also for {} of its limb", count_with_noun(count - 1, "body", "bodies")),
             0.0,
         )
         for key, count in hanging.items()

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..kinematics import spanning_tree
 from ..model import Mechanism, Motion, Trajectory
-from ..report import FormatError, Message, Report
+from ..report import FormatError, Message, Report, count_with_noun
 from ..stops import clamp_values_to_stops, stop_excess
 from .root_motion import is_root_rotation, map_root_trajectories, root_body_name, root_trajectory_names
 from .servo_matching import Servo, ServoMatch, match_servos, mechanism_servos
@@ -155,7 +155,7 @@ def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, repor
             "Servo {}: {} of {} outside its stops ({}), by up to {}. {}",
             repr(track.name),
             count,
-            _key_count_text(len(track.values)),
+            count_with_noun(len(track.values), "keyframe"),
             _format_stops(servo),
             _format_value(float(np.abs(over).max()), servo),
             done,
@@ -171,11 +171,11 @@ def _reject_beyond_stops(tracks: list[Trajectory], known: Mapping[str, Servo], m
         told = "; ".join(
             f"{each.name!r} ({_format_stops(known[each.name])}) at "
             f"{np.count_nonzero(stop_excess(each.values, known[each.name].stops))} of "
-            f"{_key_count_text(len(each.values))}"
+            f"{count_with_noun(len(each.values), 'keyframe')}"
             for each in guilty
         )
         raise FormatError(
-            f"motion {motion.name!r} exceeds the stops of {_servo_count_text(len(guilty))}: {told}",
+            f"motion {motion.name!r} exceeds the stops of {count_with_noun(len(guilty), 'servo')}: {told}",
             path=motion.source.path if motion.source is not None else "",
             remedy="Use --stops clamp or --stops keep.",
         )
@@ -188,11 +188,3 @@ def _format_stops(servo: Servo) -> str:
 
 def _format_value(value: float, servo: Servo) -> str:
     return f"{value:.4g} m" if servo.slides else f"{math.degrees(value):.4g}°"
-
-
-def _servo_count_text(count: int) -> str:
-    return f"{count} servo{'' if count == 1 else 's'}"
-
-
-def _key_count_text(count: int) -> str:
-    return f"{count} keyframe{'' if count == 1 else 's'}"

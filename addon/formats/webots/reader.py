@@ -345,6 +345,6 @@ def _report_ignored_rest(text: str, end: int, line: int, report: Report) -> None
     if rest:
         report.warn(
             "after-the-end",
-            Message("the motion ends at this empty line, as in Webots; {} lines after it are ignored", rest),
+            Message("the motion ends at this empty line, as in Webots; lines after it that are ignored: {}", rest),
             line,
         )

@@ -17,7 +17,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
-from ...core.report import FormatError, Message, Report
+from ...core.report import FormatError, Message, Report, count_with_noun
 from ..document.cache import attach_document
 from ..text import xml_reader
 from ..text.numbers import DECIMAL, number_remedy, parse_numbers
@@ -187,7 +187,12 @@ class Reader:
                 self._ignore("ignored-attribute", f"attribute {key!r} of a servo was left out", element)
         values, frames = self._numbers(positions), self._numbers(counts, shared=True)
         if len(values) != len(frames):
-            message = Message("servo {} has {} positions but {} frames", repr(name), len(values), len(frames))
+            message = Message(
+                "servo {} has {} but {}",
+                repr(name),
+                count_with_noun(len(values), "position"),
+                count_with_noun(len(frames), "frame"),
+            )
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
             self._warn("empty-servo", f"servo {name!r} has no keyframes", element)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from addon.core.report import Message, Report, join_messages, message_from_parts, message_parts
+from addon.core.report import Message, Report, count_with_noun, join_messages, message_from_parts, message_parts
 from tests.support.report_strings import all_reports, report_templates
 from tests.support.ui_strings import ADDON, all_strings
 
@@ -63,6 +63,12 @@ LEG = Message("{} is a mechanism of its own: {}", "'leg'", join_messages(", ", (
             "Simulation backen: 3 von 9 (33 %).  Esc hält es an",
         ),
         (Message("{} in the ground", "'Left Rear Tibia'"), "'Left Rear Tibia' im Boden"),
+        (
+            Message("Gait: moves {}, as Action {}{}", count_with_noun(1, "servo"), "'a'", ""),
+            "Gang: bewegt 1 Servo, als Action 'a'",
+        ),
+        (Message("{} made", count_with_noun(13, "body", "bodies")), "13 Körper erstellt"),
+        (Message("Repeats every {}", count_with_noun(2.5, "frame")), "Wiederholt sich nach je 2.5 Frames"),
         (
             Message("{} steps per second and {} iterations: {}", 600, 50, "minimum, enough for this mechanism"),
             "600 Schritte pro Sekunde und 50 Iterationen: Minimum, genügt für diesen Mechanismus",
@@ -169,3 +175,29 @@ def test_translations_are_registered_with_the_extension(blank: Any) -> None:
     addon.unregister()
     addon.register()
     assert bpy.ops.knuckle.new_model() == {"FINISHED"}
+
+
+#: Sentences with a plural after a number that is never 1, or is a rate or a fraction.
+NEVER_ONE = {
+    "{} joints", "{} pairs of bodies", "{} frames simulated",
+    "Closed loop of {} joints ({}): no degree of freedom, its bones are locked",
+    "{} joints connect the same two bodies: {}. Keep one",
+    "{} joints are named {}, so motions cannot distinguish them. Rename them",
+    "{} bodies are named {}. Rename them",
+    "Exported {}: {} motions",
+    "Collection {} holds {} mechanisms: a file holds one",
+    "Keyed at {} frames per second: it plays at {} times its speed",
+    "Keyframes: distance of {} frames, below Blender's minimum of 0.01: {}",
+    "Self-collision: on, unlike in the file's own program, more than {} pairs cannot be filtered",
+}  # fmt: skip
+
+
+def test_numbers_have_a_noun_that_fits_one() -> None:
+    """``count_with_noun`` chooses between *1 servo* and *2 servos*."""
+    plural = re.compile(
+        r"\{\} (servos|joints|bodies|bones|frames|keyframes|pairs|parts|twins|motions|mechanisms|shapes)\b"
+    )
+    found = {text for text in (*all_strings(), *all_reports()) if plural.search(text)}
+    assert found == NEVER_ONE
+    assert count_with_noun(1, "body", "bodies") == "1 body" and count_with_noun(0, "servo") == "0 servos"
+    assert count_with_noun(1.0, "frame") == "1 frame" and count_with_noun(0.5, "frame") == "0.5 frames"

@@ -48,7 +48,9 @@ def test_a_limb_without_twin_is_reported_once(side: str, leg: str, links: int) -
     names = {body.id: body.name for body in lame.bodies}
     found = find_missing_twins(lame, find_sides(lame))
     assert [(names[each.first], each.second) for each in found] == [(f"{other} {leg} {chain[-1]}", "")]
-    assert found[0].what == ("no twin" if links == 1 else f"no twin, also for {links - 1} bodies of its limb")
+    assert found[0].what == (
+        "no twin" if links == 1 else f"no twin, also for {links - 1} {'body' if links == 2 else 'bodies'} of its limb"
+    )
     codes = [finding for finding in validate(lame) if finding.code == "twin-missing"]
     assert [finding.parts for finding in codes] == [(found[0].first,)]
 

@@ -12,7 +12,7 @@ from mathutils import Matrix
 
 from ....core.mass_properties import shape_volume, solid_shapes
 from ....core.model import Array, Body, Shape
-from ....core.report import Message, Report, abbreviate_names, join_messages
+from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import record_of, settings
@@ -253,7 +253,7 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
         taken.add(name)
         record_of(obj).source_name, record_of(obj).built_name = name, obj.name
     update_armature(rig)
-    return Message("{} parts renamed", len(chosen) - 1)
+    return Message("{} renamed", count_with_noun(len(chosen) - 1, "part"))
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:

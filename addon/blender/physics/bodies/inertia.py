@@ -23,7 +23,7 @@ from mathutils import Matrix
 
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
-from ....core.report import Message, Report, abbreviate_names
+from ....core.report import Message, Report, abbreviate_names, count_with_noun
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
@@ -294,10 +294,10 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         report.info(
             "inertia-matched",
             Message(
-                "Moments of inertia: those of the file are simulated, with inertia proxies for {} of {} bodies. "
+                "Moments of inertia: those of the file are simulated, with inertia proxies for {} of {}. "
                 "The error is at most {} of the largest moment",
                 len(turned),
-                len(told),
+                count_with_noun(len(told), "body", "bodies"),
                 _percentage(left[last]),
             ),
             where=last.name,
@@ -316,10 +316,10 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     add(
         "inertia-differs",
         Message(
-            "Moments of inertia: {} of {} bodies are simulated with those of their collision shapes. The "
+            "Moments of inertia: those of the collision shapes are simulated for {} of {}. The "
             "largest error is {} ({}); products of inertia, up to {} of the moments, are ignored",
             off.sum(),
-            len(told),
+            count_with_noun(len(told), "body", "bodies"),
             f"{moments[worst]:.0%}",
             repr(record_of(obj).source_name or obj.name),
             f"{products[off].max():.0%}",

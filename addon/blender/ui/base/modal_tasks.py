@@ -156,7 +156,7 @@ def _next_step(steps: TaskSteps, task: RunningTask) -> WorkStep:
     """Do a step of a task.
 
     Raises:
-        _StoppedWithinStepError: If the step itself stopped the task, as when a handler that a rendered frame calls quits
+        _StoppedWithinStepError: If the step itself stopped the task, as when a handler of a rendered frame quits
             Blender. A generator cannot be closed while it works, hence here. The operator may be gone by now.
     """
     try:

@@ -12,7 +12,7 @@ import bpy
 from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
-from ....core.report import Entry, FormatError, Message, Report, join_messages
+from ....core.report import Entry, FormatError, Message, Report, count_with_noun, join_messages
 from ...data.access import record_of
 from ...data.datablocks import datablocks_since, newest_session_uid
 from ...data.queries import (
@@ -90,7 +90,7 @@ def no_model_message(context: bpy.types.Context) -> str:
         return orphans_message(context.scene, active)
     count = len(list(rigs_in(context.scene)))
     if count:
-        return Message("The scene has {} mechanisms: select a part of one", count)
+        return Message("The scene has {}: select a part of one", count_with_noun(count, "mechanism"))
     gone = next(iter(models_without_armature(context.scene)), None)
     if gone is not None:
         return deleted_armature_message(gone)
@@ -265,11 +265,6 @@ def report_result(operator: bpy.types.Operator, line: str, report: Report | None
     if hidden:
         report_message(operator, {"WARNING"}, Message("… and {}", count_with_noun(hidden, "more warning")))
     report_message(operator, {"WARNING" if warnings else "INFO"}, line)
-
-
-def count_with_noun(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun, such as ``1 body`` or ``13 bodies``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def model_summary(rig: bpy.types.Object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from ....core.report import Message, join_messages
+from ....core.report import Message, count_with_noun, join_messages
 from ....core.validation import Finding
 from ...data.access import armature_settings, settings
 from ...data.conversion import store_message, stored_message
@@ -26,7 +26,6 @@ from ..base.operators import (
     Result,
     active_model,
     cancel_with_error,
-    count_with_noun,
     linked_copy_message,
     linked_model_message,
     no_model_message,

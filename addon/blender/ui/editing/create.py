@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from mathutils import Matrix
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...data.access import record_of, settings
 from ...data.queries import rig_of
 from ...editing.authoring import DEFAULT_DENSITY, join_bodies, make_body, new_model
@@ -22,7 +22,6 @@ from ..base.operators import (
     Result,
     TwinsOption,
     cancel_with_error,
-    count_with_noun,
     report_message,
     report_result,
     shown_in_local_views,

@@ -6,14 +6,14 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ....core.report import Message, join_messages
+from ....core.report import Message, count_with_noun, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
 from ...editing.joints import copy_limb, free_offset, limb_objects, limb_of
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
-from ..base.operators import ModelOperator, Result, TwinsOption, count_with_noun, model_summary, report_result
+from ..base.operators import ModelOperator, Result, TwinsOption, model_summary, report_result
 from ..base.selection import select_only, selected_parts
 
 

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ....core.report import Message, abbreviate_names, join_messages
+from ....core.report import Message, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
@@ -18,7 +18,7 @@ from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirro
 from ...reconcile.rig_update import update_armature
 from ...rig.joint_frames import joint_frame_matrix
 from ...rig.pose_channels import reset_unused_channels
-from ..base.operators import ModelOperator, Result, TwinsOption, active_model, count_with_noun, report_result
+from ..base.operators import ModelOperator, Result, TwinsOption, active_model, report_result
 from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
 from ..base.selection import active_joint, selected_parts
 from .create import AXIS_ROTATIONS, JOINT_AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS

@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from .... import formats
 from ....core.model import Mechanism
-from ....core.report import Message, Report
+from ....core.report import Message, Report, count_with_noun
 from ....core.up_axis import rotate_mechanism, upright_transform
 from ....formats.text.file_io import write_transaction
 from ...data.access import record_of, settings
@@ -23,7 +23,6 @@ from ..base.operators import (
     Result,
     active_model,
     cancel_with_error,
-    count_with_noun,
     deleted_armature_message,
     extension_glob,
     keep_extension,

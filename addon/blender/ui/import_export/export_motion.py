@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 
 from .... import formats
 from ....core.model import Motion
-from ....core.report import Entry, Message, Report
+from ....core.report import Entry, Message, Report, count_with_noun
 from ....formats.xmdi import FRAME_SECONDS
 from ...animation import SampleOptions, Units, read_motion
 from ...animation.actions import active_action, motion_actions, temporary_action
@@ -31,7 +31,6 @@ from ..base.operators import (
     ModelOperator,
     Result,
     active_model,
-    count_with_noun,
     extension_glob,
     keep_extension,
     report_result,

@@ -10,7 +10,7 @@ from bpy.props import CollectionProperty, StringProperty
 
 from .... import formats
 from ....core.model import Array, Mechanism
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...data.access import record_of
 from ...data.preferences import overlay_defaults
 from ...data.queries import parts, require_rig, rigs_in
@@ -21,7 +21,6 @@ from ..base.operators import (
     ImportHelper,
     Result,
     cancel_with_error,
-    count_with_noun,
     extension_glob,
     model_summary,
     poll_file_object_drop,
@@ -230,7 +229,7 @@ def overlapped_mechanism(context: bpy.types.Context, rig: bpy.types.Object) -> b
 
 
 def _bounding_box(context: bpy.types.Context, rig: bpy.types.Object) -> Array | None:
-    """Return the lowest and highest corner (2, 3) of a mechanism's bodies without its floors and walls; None if empty."""
+    """Return the lowest and highest corner (2, 3) of a mechanism's bodies but floors and walls; None if empty."""
     corners = world_corners(context, [body for body in parts(rig, "BODY") if not record_of(body).scenery])
     return np.stack([corners.min(axis=0), corners.max(axis=0)]) if len(corners) else None
 

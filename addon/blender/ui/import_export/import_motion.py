@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from .... import formats
 from ....core.model import Motion
-from ....core.report import FormatError, Message, Report
+from ....core.report import FormatError, Message, Report, count_with_noun
 from ...animation import Units, apply
 from ...animation.actions import activate_action, active_action
 from ...animation.apply_motion import match_channels, natural_frame_rate, stack_in_nla
@@ -24,7 +24,6 @@ from ..base.operators import (
     ModelOperator,
     Result,
     active_model,
-    count_with_noun,
     extension_glob,
     linked_model_message,
     no_model_message,

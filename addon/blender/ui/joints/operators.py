@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...data.access import record_of, settings
 from ...data.batch_edits import dof_records
 from ...data.conversion import is_angle
@@ -23,7 +23,7 @@ from ...editing.joint_settings import (
     set_joint_values,
 )
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model, report_message
+from ..base.operators import ModelOperator, Result, active_model, polled_model, report_message
 from ..base.selection import active_joint, is_joint, joints_collection
 from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
 from .stops import JointsOperator, selected_joints

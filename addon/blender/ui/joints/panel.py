@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.loops.live_solver import rigid_loop_joints
 from ...animation.motion_checks import cached_rows
 from ...data.access import record_of, settings
@@ -14,7 +14,7 @@ from ...data.conversion import is_angle
 from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
 from ...locale import translated
-from ..base.operators import count_with_noun, polled_model
+from ..base.operators import polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
 from ..base.selection import active_joint, joints_collection, polled_joint
 from ..servos.sliders import servo_sliders

@@ -9,7 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ....core.overlay_geometry import format_dof_value
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.fcurves import editable_action
 from ...data.access import record_of, settings
 from ...editing.joint_settings import (
@@ -28,7 +28,6 @@ from ..base.operators import (
     ModelOperator,
     Result,
     cancel_with_error,
-    count_with_noun,
     polled_model,
     report_message,
     report_result,

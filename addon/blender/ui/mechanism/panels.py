@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, PointerProperty
 
 from .... import formats
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...data import change_counter
 from ...data.access import record_of, settings
 from ...data.conversion import stored_message
@@ -20,7 +20,6 @@ from ...reconcile.rig_update import is_moved_from_bones
 from ...scene.collections import ASSEMBLY_SEPARATOR
 from ..base.operators import (
     active_model,
-    count_with_noun,
     linked_copy_message,
     newer_release_message,
     no_model_message,
@@ -99,7 +98,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
         property_layout(layout)
         layout.prop(record_of(rig), "source_name")
         draw_fact(layout, "Bodies", str(seen.bodies))
-        many = f"{seen.joints}, {count_with_noun(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
+        many = Message("{}, {}", seen.joints, count_with_noun(seen.loops, "loop")) if seen.loops else str(seen.joints)
         draw_fact(layout, "Joints", translated(many))
         row = formats.FORMATS.get(model.format)
         if row is not None:

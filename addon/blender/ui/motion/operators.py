@@ -13,7 +13,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ....core.accuracy import accuracy_verdict
 from ....core.motion.keyframes import MotionSpan
 from ....core.motion.retiming import SeamMode
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.fcurves import editable_action
 from ...animation.frame_time import Clock
 from ...animation.gait import bake_gait
@@ -37,7 +37,7 @@ from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
 from ...physics.world.scale import distortion_message
 from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
-from ..base.operators import ModelOperator, Result, count_with_noun, polled_model, report_message, report_result
+from ..base.operators import ModelOperator, Result, polled_model, report_message, report_result
 from ..base.selection import target_bones
 
 _WIDTH = 300  # of the popup with options, in pixels
@@ -191,7 +191,9 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
         left = path_warnings(rig, bones)
         if self.way == "CYCLES":
             span = repeat_endlessly(rig, seam, blend, gap, bones)
-            report_message(self, {"INFO"}, Message("Repeats every {} frames", f"{self.frames_of(scene, span):g}"))
+            report_message(
+                self, {"INFO"}, Message("Repeats every {}", count_with_noun(self.frames_of(scene, span), "frame"))
+            )
             self.report_path_warnings(left)
             return {"FINISHED"}
         span = repeat_keys(rig, self.rounds, seam, blend, gap, bones)
@@ -201,9 +203,9 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
             self,
             {"INFO"},
             Message(
-                "Plays {}, {} frames each, to frame {}",
+                "Plays {}, {} each, to frame {}",
                 count_with_noun(self.rounds, "time"),
-                f"{frames:g}",
+                count_with_noun(frames, "frame"),
                 f"{last:g}",
             ),
         )
@@ -350,7 +352,9 @@ class KNUCKLE_OT_offset_motion(_RetimeOperator):
         self.report_path_warnings(left)
         self.extend_range(context, rig)
         report_message(
-            self, {"INFO"}, Message("{} frames {}", f"{abs(frames):g}", "later" if frames >= 0 else "earlier")
+            self,
+            {"INFO"},
+            Message("{} {}", count_with_noun(abs(frames), "frame"), "later" if frames >= 0 else "earlier"),
         )
         return {"FINISHED"}
 
@@ -511,7 +515,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
             if self._finer > 1
             else ""
         )
-        said = Message("{} frames baked to Action {}", len(recording.frames), repr(action.name))
+        said = Message("{} baked to Action {}", count_with_noun(len(recording.frames), "frame"), repr(action.name))
         spoilt = distortion_message(recording.plant.rig)
         report_message(
             self,

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, IntProperty, StringProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation import motion_checks
 from ...animation.actions import activate_action, active_action
 from ...animation.frame_time import Clock
@@ -18,7 +18,7 @@ from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model
+from ..base.operators import ModelOperator, Result, active_model, polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from ..base.selection import select_part
 

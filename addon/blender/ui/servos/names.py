@@ -7,14 +7,14 @@ from typing import Any, cast
 import bpy
 from bpy.props import StringProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.actions import active_action
 from ...animation.apply_motion import key_unmatched_servos, unmatched_servos
 from ...data.access import settings
 from ...data.channels import servo_names_by_joint
 from ...data.conversion import IMPORT_CODES, add_to_report
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, count_with_noun, polled_model, report_result
+from ..base.operators import ModelOperator, Result, polled_model, report_result
 from ..base.panels import ModelPanel, draw_paragraph
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.pose_library import key_servos_at_frame, toggle_key, zero_servos
 from ...compat import action_curves, is_bone_selected, select_bone
 from ...data.access import record_of
 from ...data.channels import bone_path, servo_channels
 from ...data.queries import parts, root_bones
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, count_with_noun, report_message
+from ..base.operators import ModelOperator, Result, report_message
 from ..base.selection import selected_bones, target_bones
 
 

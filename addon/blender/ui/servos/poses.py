@@ -7,11 +7,11 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...animation.actions import stored_poses
 from ...animation.pose_library import recall_pose, store_pose
 from ...locale import translated
-from ..base.operators import ModelOperator, Result, active_model, count_with_noun, polled_model, report_message
+from ..base.operators import ModelOperator, Result, active_model, polled_model, report_message
 from ..base.panels import ModelPanel
 from ..base.selection import target_bones
 from .operators import only_selected

@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from .... import formats
 from ....core.gait.presets import FORWARD, INPUT_PRESETS, find_input_presets
-from ....core.report import FormatError, Message
+from ....core.report import FormatError, Message, count_with_noun
 from ....installation import is_sample
 from ...animation.gait import document_presets, input_names, set_inputs
 from ...animation.loops.input_joints import set_input_joint
@@ -26,7 +26,7 @@ from ...physics.simulation.setup import build_physics, clear_physics
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs
 from ...physics.world.rigidbody_world import fit_world
 from ...physics.world.scale import distortion_message
-from ..base.operators import ModelOperator, Result, count_with_noun, report_message, report_result
+from ..base.operators import ModelOperator, Result, report_message, report_result
 from ..base.panels import draw_paragraph
 from ..base.selection import active_joint, select_part
 from .physics_view import follow_drive

@@ -13,7 +13,7 @@ from typing import Any
 import bpy
 from bpy.props import PointerProperty
 
-from ....core.report import Message
+from ....core.report import Message, count_with_noun
 from ...data.access import record_of
 from ...data.queries import parts
 from ...locale import translated
@@ -23,7 +23,7 @@ from ...rendering.frames import resumable_frames
 from ...rendering.playback import PLAYING
 from ...rendering.video import preview_steps, video_steps
 from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
-from ..base.operators import count_with_noun, report_message, report_result
+from ..base.operators import report_message, report_result
 from .properties import VideoProperties, file_property, format_property, video_ending, video_render_options
 
 #: Name of the preview's image in the .blend.

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ....core.report import FormatError, Message
+from ....core.report import FormatError, Message, count_with_noun
 from ...locale import translated
 from ...rendering.encoding import is_poster_path
 from ...rendering.frames import resumable_frames
@@ -15,7 +15,7 @@ from ...rendering.options import FilmOptions
 from ...rendering.playback import may_move
 from ...rendering.video import planned_frame_count
 from ..base.modal_tasks import running_task
-from ..base.operators import count_with_noun, polled_model
+from ..base.operators import polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from .operators import RENDER_OPERATORS, bad_path_message, video_path
 from .properties import copy_video_settings, video_ending, video_render_options, video_settings

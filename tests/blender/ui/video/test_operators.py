@@ -120,9 +120,7 @@ def test_a_mechanism_that_does_not_move_is_pointed_out(rig: Any) -> None:
     assert still in said()
     rows = drawn()
     words = [text for _, text in rows]
-    size = next(
-        at for at, text in enumerate(words) if "per second" in str(text)
-    )
+    size = next(at for at, text in enumerate(words) if "per second" in str(text))
     assert size < words.index("knuckle.render_film") < next(at for at, text in enumerate(words) if still in str(text))
     rig.data.knuckle.drive = "SERVO"
     assert still not in said(), "physics may move it"
