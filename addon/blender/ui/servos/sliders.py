@@ -1,8 +1,10 @@
 """Sliders of servos: bone properties with the servos' stops as limits, which read and set the channels.
 
 The limits of a slider belong to its property definition, so each pair of stops on display has a property of its own,
-created on demand. It stores nothing and cannot be keyed; the channel is keyed instead. Properties cannot be defined
-while Blender draws: missing ones are created right after, and the views drawn again.
+created on demand. It stores nothing and cannot be keyed; the channel is keyed instead. The list cannot show
+the channel itself, which Insert Keyframe over it would key: its property has no limits, and a ball's quaternion no
+angles. Properties cannot be defined while Blender draws: missing ones are created right after, and the views drawn
+again.
 """
 
 from __future__ import annotations
@@ -146,8 +148,14 @@ def _build_property(key: _PropertyKey) -> Any:
     def put(self: Any, value: float) -> None:
         _write(self, key, float(clamp_values_to_stops(np.array([value]), key.limits)[0]))
 
-    description = "Where the servo is, between its stops"
-    return FloatProperty(name="Servo", description=description, options=set(), get=get, set=put, **more)
+    return FloatProperty(
+        name="Servo",
+        description="Value of the servo between its stops; the button beside it inserts a keyframe",
+        options=set(),
+        get=get,
+        set=put,
+        **more,
+    )
 
 
 def _read(pose: Any, key: _PropertyKey) -> float:
