@@ -143,9 +143,7 @@ class ModalTask(ModelOperator):
         while time.perf_counter() < until:
             step = _next_step(steps, task)
         text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
-        self._running_task.show(
-            translated(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion
-        )
+        task.show(translated(Message("{}: {}.  Esc stops it", self.progress_text(step), text)), text, step.portion)
 
     def _leave(self) -> None:
         if self._running_task is not None:

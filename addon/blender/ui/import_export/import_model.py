@@ -221,9 +221,13 @@ def overlapped_mechanism(context: bpy.types.Context, rig: bpy.types.Object) -> b
     """
     others = [other for other in rigs_in(context.scene) if other != rig]
     own = _bounding_box(context, rig) if others else None
-    for other in others if own is not None else ():
+    for other in others:
         box = _bounding_box(context, other)
-        if box is not None and (np.minimum(own[1], box[1]) - np.maximum(own[0], box[0])).min() > _TRANSFORM_TOLERANCE:
+        if (
+            own is not None
+            and box is not None
+            and (np.minimum(own[1], box[1]) - np.maximum(own[0], box[0])).min() > _TRANSFORM_TOLERANCE
+        ):
             return other
     return None
 
