@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 
 from ...core.model import Array, Trajectory
-from ...core.report import FormatError, Message, Report
+from ...core.report import FormatError, Message, Report, count_with_noun
 from ..text.detection import WEBOTS_MOTION
 from ..text.numbers import NUMBER_PATTERN, parse_numbers
 
@@ -345,6 +345,8 @@ def _report_ignored_rest(text: str, end: int, line: int, report: Report) -> None
     if rest:
         report.warn(
             "after-the-end",
-            Message("the motion ends at this empty line, as in Webots; lines after it that are ignored: {}", rest),
+            Message(
+                "the motion ends at this empty line, as in Webots; {} after it ignored", count_with_noun(rest, "line")
+            ),
             line,
         )
