@@ -305,7 +305,7 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
             report.warn(
                 "values-clipped",
                 Message(
-                    "Servo {}: keyframes beyond Blender's range, clamped: {} of {}",
+                    "Servo {}: keyframes outside Blender's range, clamped: {} of {}",
                     repr(channel.name),
                     clipped,
                     len(keys),
