@@ -109,14 +109,14 @@ def connect(handlers: Handlers, listeners: Connections = ()) -> None:
     """Add handlers, in the places that ``HANDLER_ORDER`` gives them, and listeners; do nothing the second time.
 
     Raises:
-        ValueError: A handler is not in the table.
+        LookupError: A handler is not in the table.
     """
     for name, act in handlers:
         calls = getattr(bpy.app.handlers, name)
         if act not in calls:
             rank = _rank(name, act)
             if rank < 0:
-                raise ValueError(f"{_path(act)}: not in HANDLER_ORDER[{name!r}]. Add it where it has to run")
+                raise LookupError(f"{_path(act)}: not in HANDLER_ORDER[{name!r}]. Add it where it has to run")
             behind = (place for place, other in enumerate(calls) if _rank(name, other) > rank)
             calls.insert(next(behind, len(calls)), act)
     for calls, act in listeners:

@@ -68,7 +68,7 @@ def test_a_handler_of_another_add_on_keeps_its_place(registered: None) -> None:
 
 
 def test_a_handler_that_is_not_in_the_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="test_handlers"):
+    with pytest.raises(LookupError, match="test_handlers"):
         connect([("load_post", paths)])
 
 
