@@ -55,7 +55,7 @@ HANGING = {
     "ui/overlay.py": "unregister",
     "ui/simulation/live_input.py": "unregister",
     "ui/simulation/panel.py": "unregister",
-    "events/file_events.py": "unregister",
+    "events/handlers.py": "unregister",
 }
 
 
