@@ -136,14 +136,26 @@ def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -
     chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
     bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
     mechanism = extract_design(rig)
-    lost = [parts_by_id(rig, "JOINT")[own] for own in joints - {joint.id for joint in mechanism.joints}]
-    if lost and not bodies and len(lost) == len(joints):
+    known = {joint.id for joint in mechanism.joints}
+    lost = [empty for empty in _joints_of(rig, bodies, joints) if record_of(empty).source_id not in known]
+    if lost and not bodies and not joints & known:
         edit = Edit(mechanism, mechanism)  # joints that lost a body are not read
     else:
         edit = edits.delete_parts(mechanism, bodies, joints)
     present = begin_edit(rig, edit.deleted_joints)
     report = update(rig, edit, present, lost)
     return len(edit.deleted_bodies), len(edit.deleted_joints) + len(lost), report
+
+
+def _joints_of(rig: bpy.types.Object, bodies: Collection[str], joints: Collection[str]) -> list[bpy.types.Object]:
+    """Return the empties of joints with these ids, or on bodies with these ids."""
+    out = []
+    for empty in parts(rig, "JOINT"):
+        ends = (record_of(empty).joint.parent, record_of(empty).joint.child)
+        on_body = any(end is not None and record_of(end).source_id in bodies for end in ends)
+        if on_body or record_of(empty).source_id in joints:
+            out.append(empty)
+    return out
 
 
 def _ids(empty: bpy.types.Object, mate: bpy.types.Object | None) -> tuple[str, str]:

@@ -201,6 +201,24 @@ def test_what_is_left_on_a_channel_that_no_joint_has_is_reset(blank: Any, how: s
     assert other.rotation_euler.x == pytest.approx(0.3), "what is keyed is meant"
 
 
+def test_a_joint_that_lost_a_body_is_deleted_with_its_other_body(blank: Any) -> None:
+    """Of a format but Juice such a joint is not read, so that no edit of the mechanism has it."""
+    rig = made("sensor_leg.xml")
+    foot, shank = body(rig, "foot"), body(rig, "shank")
+    (lost,) = [each.name for each in parts(rig, "JOINT") if record_of(each).joint.child == foot]
+    bpy.data.objects.remove(foot)
+    assert lost in bpy.data.objects
+    gone = {
+        each.name
+        for each in parts(rig, "JOINT")
+        if shank in (record_of(each).joint.parent, record_of(each).joint.child)
+    }
+    left = {each.name for each in parts(rig, "JOINT")} - gone
+    assert lost in gone
+    assert delete_objects(rig, [shank])[:2] == (1, len(gone))
+    assert {each.name for each in parts(rig, "JOINT")} == left and not gone & {*bpy.data.objects.keys()}
+
+
 def test_curves_of_what_a_joint_no_longer_has_go(blank: Any) -> None:
     rig = made("desk_lamp.skel")
     holding.keyed(rig)
