@@ -176,9 +176,9 @@ def _extent(bodies: Collection[bpy.types.Object]) -> float:
 
 
 def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
-    """Write a body to its object and record, as far as it differs from how it was; its shapes stay.
+    """Write a body to its object and record, as far as it differs from how it was.
 
-    The object keeps its scale.
+    Shapes, inertia tensor and the object's scale stay.
     """
     record = record_of(obj)
     for name in ("mass", "immobile", "gravity", "collidable", "active"):

@@ -1,4 +1,4 @@
-"""What Actions ask of servos: against Blender's own evaluation, frame by frame and finer; when it is worked out; and
+"""Demands of Actions on servos: against Blender's own evaluation, frame by frame and finer; when it is worked out; and
 the rule of stops that exports and the panel share, at numbers that Blender rounds to 32 bits."""
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:
 
 
 def told(rig: Any, motion: Motion) -> list[bool]:
-    """Whether the panel, an export that keeps values and one that refuses them say that a stop is left."""
+    """Stops that a motion leaves, in the panel, in an export that keeps values and in one that does not."""
     import bpy
 
     from addon.blender.animation import SampleOptions, apply, read_motion

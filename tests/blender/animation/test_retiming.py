@@ -429,7 +429,7 @@ def looped_endlessly(rig: Any) -> None:
 
 @squeezes("move it less far")
 def moved_too_far(rig: Any) -> None:
-    """Where 32 bits count in steps of 16 frames."""
+    """Frames so late that 32-bit numbers have steps of 16 frames."""
     from addon.blender.animation.retiming import offset_keys
 
     offset_keys(rig, 2.0e8)

@@ -19,16 +19,9 @@ from addon.blender.data.queries import parts
 from addon.blender.rig.joint_frames import joint_frame_matrix
 from addon.blender.scene.read.mechanism import extract
 from addon.core.summary import describe_mechanism
+from tests.support.scenes import pick
 
 Place = tuple[float, float, float]
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def block(name: str, place: Place, size: Place) -> Any:

@@ -22,6 +22,7 @@ from addon.core.model import Body, Shape
 from addon.core.surfaces import is_mesh_of_shapes, surface_distance
 from tests.support import mechanisms
 from tests.support.emptied import empty_file
+from tests.support.scenes import pick
 from tests.support.validate_helpers import sound
 
 
@@ -149,14 +150,6 @@ def found(rig: Any) -> list[str]:
 
 def row_of(rig: Any, code: str) -> int:
     return [row.code for row in settings(rig).findings].index(code)
-
-
-def pick(*objects: Any) -> None:
-    for obj in list(bpy.context.view_layer.objects.selected):
-        obj.select_set(False)
-    for obj in objects:
-        obj.select_set(True)
-    bpy.context.view_layer.objects.active = objects[-1]
 
 
 def arm(rig: Any) -> Any:

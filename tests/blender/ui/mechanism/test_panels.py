@@ -148,7 +148,7 @@ def labels() -> list[str]:
 
 
 def sentences() -> str:
-    """What the panel tells in its boxes, put together again: it is broken into lines."""
+    """Texts of the panel's boxes, joined again from the lines into which they are broken."""
     return " ".join(labels())
 
 

@@ -222,7 +222,7 @@ def inputs(rig: Any) -> dict[str, float]:
 
 
 def swing(rig: Any, servo: str = "Left Front Swing") -> float:
-    """How far a servo goes in the Action that plays, in degrees."""
+    """Range of a servo in the Action that plays, in degrees."""
     from addon.blender.data.channels import pose_curves
 
     path = next(curve for (path, _index), curve in pose_curves(rig).items() if servo in path)
