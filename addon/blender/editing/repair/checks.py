@@ -241,11 +241,16 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
         )
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
     assign_ids(rig)
-    return find_problems(rig, extract(rig))
+    mechanism = extract(rig)
+    return _errors_first([*_find_problems(rig, mechanism), *find_overlaps(mechanism)])
 
 
-def find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
-    """Return the findings about a mechanism that was read, errors first.
+def _errors_first(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: _SEVERITY_ORDER[finding.severity])
+
+
+def _find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
+    """Return the findings about a mechanism that was read, without those about its physics.
 
     Args:
         rig: The armature.
@@ -256,14 +261,13 @@ def find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
     own = [
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
-        *find_overlaps(mechanism), *_scale_findings(rig), *_mismatch_findings(rig, mechanism),
+        *_scale_findings(rig), *_mismatch_findings(rig, mechanism),
         *_edited_mesh_findings(rig, mechanism.report), *_moved_joint_findings(rig), *_detached_shape_findings(rig),
         *_twin_mesh_findings(rig, mechanism.report), *find_unexported(rig),
         *_stray_part_findings(rig),
     ]  # fmt: skip
     told = {finding.code for finding in own}
-    found = [*own, *(each for each in _missing_findings(rig) if _DETAILED_BY.get(each.code) not in told)]
-    return sorted(found, key=lambda finding: _SEVERITY_ORDER[finding.severity])
+    return [*own, *(each for each in _missing_findings(rig) if _DETAILED_BY.get(each.code) not in told)]
 
 
 def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
@@ -273,9 +277,12 @@ def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
-    """Return findings as a report: problems as warnings, without what the report of the reading already contains."""
+    """Return findings that concern files as a report: problems as warnings.
+
+    What the report of the reading already contains is left out.
+    """
     report = Report()
-    for finding in find_problems(rig, mechanism):
+    for finding in _errors_first(_find_problems(rig, mechanism)):
         where = finding.parts[0] if len(finding.parts) == 1 else ""
         if finding.code not in _REPORTED_BY_READING | _SCENE_ONLY:
             (report.info if finding.severity == "info" else report.warn)(finding.code, finding.message, where=where)
