@@ -19,7 +19,7 @@ import numpy as np
 from addon.blender.animation.gait import bake_gait
 from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.animation.loops.live_solver import live_loops
-from addon.blender.physics.simulation.controller import MechanismController
+from addon.blender.physics.simulation.controller import ModelController
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import initial_joint_position, input_joint_order
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
@@ -60,12 +60,12 @@ def model(count: int, keyed: bool = False) -> Any:
 
 def idle(rig: Any) -> float:
     """A frame's CPU seconds with all motors in Blender's world and nobody who commands them."""
-    kept = MechanismController.step
-    MechanismController.step = lambda *_: None  # type: ignore[method-assign]
+    kept = ModelController.step
+    ModelController.step = lambda *_: None  # type: ignore[method-assign]
     try:
         return stepped(rig, "SERVO")[0]
     finally:
-        MechanismController.step = kept  # type: ignore[method-assign]
+        ModelController.step = kept  # type: ignore[method-assign]
 
 
 def several() -> Iterator[tuple[str, float, None, bool]]:

@@ -33,7 +33,7 @@ SLOW = frozenset({
     "blender/faults/test_full_disk.py", "blender/faults/test_installed_zip.py", "blender/faults/test_killed_process.py",
     "blender/faults/test_partly_failed_outputs.py", "blender/faults/test_repeated_registration.py",
     "blender/locale/test_german_panels.py", "blender/locale/test_translations.py",
-    "blender/physics/actuators/test_bone_targets.py", "blender/physics/actuators/test_control_laws.py",
+    "blender/physics/actuators/test_servo_targets.py", "blender/physics/actuators/test_control_laws.py",
     "blender/physics/actuators/test_dof_servos.py", "blender/physics/actuators/test_joint_friction_damping.py",
     "blender/physics/actuators/test_motors.py", "blender/physics/actuators/test_point_forces.py",
     "blender/physics/actuators/test_screw_coupling.py", "blender/physics/actuators/test_spring_forces.py",

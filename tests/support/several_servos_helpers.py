@@ -112,6 +112,6 @@ def given_way(scene: Any, number: int, start: Sequence[float], pose: Sequence[fl
     key_servos(rig, "Motion", {"j": (np.arange(1.0, 47.0), values, LINEAR)})
     rig.data.knuckle.drive = "SERVO"
     play(scene, 26, lambda: None)
-    session.controller_at(rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
+    session.controller_at(scene, rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
     last = play(scene, 20, lambda: motion(rig, turned.T @ lever), 27)[-1]
     return joint_values_from_transform(mechanism.joints[0], last[None])[0] - there

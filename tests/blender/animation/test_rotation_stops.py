@@ -401,8 +401,8 @@ def test_servo_targets_past_a_stop_are_the_stop(
     rig.data.knuckle.drive = "SERVO"
     rig.pose.bones[0].rotation_euler.z = told
     ends = play(blank.scene, 60, lambda: angle(2)(moved(rig)))
-    run = session.controller_at(rig, 60)
-    assert run is not None and run.told == pytest.approx([within(told, lower, upper)])
+    run = session.controller_at(blank.scene, rig, 60)
+    assert run is not None and run.servo_targets == pytest.approx([within(told, lower, upper)])
     assert apart(ends[-1], within(told, lower, upper)) < 0.02
 
 

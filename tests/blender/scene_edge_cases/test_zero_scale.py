@@ -26,7 +26,7 @@ def test_handlers_accept_bodies_scaled_to_zero(
     import bpy
 
     from addon.blender.data.queries import parts
-    from addon.blender.physics.simulation import session as runs
+    from addon.blender.physics.simulation import session
 
     rig = imported(name)
     bodies = parts(rig, "BODY")
@@ -36,9 +36,8 @@ def test_handlers_accept_bodies_scaled_to_zero(
     assert bpy.ops.knuckle.set_drive(drive=drive) == {"FINISHED"}
     for frame in range(1, 5):
         bpy.context.scene.frame_set(frame)
-    assert runs.controller_of(rig) is not None and runs.controller_of(rig).commanded_frame == 4, (
-        "its servos are controlled"
-    )
+    controlled = session.session_of(bpy.context.scene).controller_of(rig)
+    assert controlled is not None and controlled.commanded_frame == 4, "its servos are controlled"
     assert bpy.ops.knuckle.check_model() == {"FINISHED"}
     heard = capfd.readouterr()
     assert "Traceback" not in heard.err + heard.out

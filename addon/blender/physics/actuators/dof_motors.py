@@ -19,6 +19,7 @@ from ..constraints.constraints import UNREACHABLE_VELOCITY
 from ..constraints.generic6dof import MotorAxis, dof_directions, most_independent, motor_axes, motor_torque_axis
 from ..world.anchor import joint_ends
 from ..world.scale import model_scale
+from .actuator import Actuator, EmptyPoses, SimulationState
 from .control_laws import VelocityHistory
 from .joint_state import JointStateArrays, MultiDofJoint, add_constraint_to_world, coordinates_near, create_joint_motor
 from .motors import is_motor_missing, remove_from_motor_list
@@ -31,11 +32,14 @@ _MIN_SHARE = 0.05
 class DofMotors:
     """Motors of one joint.
 
-    ``kept`` is the name of their list in the joint's record; ``turns`` (size,) marks the joint values that are angles.
+    ``kept`` is the name of their list in the joint's record, ``suffix`` that of their empties; ``turns`` (size,) marks
+    the joint values that are angles.
     """
 
+    plant: JointStateArrays
     joint: MultiDofJoint
     kept: str
+    suffix: str
     turns: NDArray[np.bool_]
     motors: list[MotorAxis] = field(default_factory=list)
     start: Array | None = None
@@ -229,19 +233,42 @@ class DofMotors:
             motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = velocity, force
 
 
-def ensure_dof_motors(
-    scene: bpy.types.Scene, plant: JointStateArrays, item: MultiDofJoint, kept: str, suffix: str
-) -> None:
-    """Create the missing motors of a joint's list ``kept`` and connect them."""
+class JointActuator(Actuator):
+    """Actuator of one joint by motors about its axes."""
+
+    motors: DofMotors
+
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors and connect them."""
+        _ensure_motors(scene, self.motors)
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
+        own = self.motors.joint.joint.id
+        self.motors.begun, self.motors.thrown = state.values.get(own), state.velocities.get(own)
+        self.choose(state)
+        return self.motors.mark(state.poses)
+
+    def choose(self, state: SimulationState) -> None:
+        """Decide at the first frame what the motors exert."""
+
+    def motors_in_use(self) -> list[KnuckleMotor]:
+        """Return the records of its motors."""
+        return self.motors.records()
+
+
+def _ensure_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
+    """Create the missing motors of a joint and connect them."""
+    plant, item = own.plant, own.joint
     joint = record_of(item.empty).joint
-    motors: Any = getattr(joint, kept)
+    motors: Any = getattr(joint, own.kept)
     wanted = motor_axes(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
     remove_from_motor_list(motors, range(len(wanted), len(motors)))
     while len(motors) < len(wanted):
         motors.add()
     for motor in motors:
         if is_motor_missing(scene, motor.empty):
-            motor.empty = create_joint_motor(plant.rig, item.empty, suffix)
+            motor.empty = create_joint_motor(plant.rig, item.empty, own.suffix)
     ends = joint_ends(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.dof_index = axle.number

@@ -1,6 +1,6 @@
-"""Servos of joints with several degrees of freedom, and screw joints.
+"""Servos: of hinges and sliders, all at once as arrays; of joints with several degrees of freedom; and screw joints.
 
-Servos: universal, euler, planar, translational, cylindrical joints and balls.
+Joints with several degrees of freedom are universal, euler, planar, translational, cylindrical joints and balls.
 
 Blender has no screw joint: it leaves rotation and translation independent. Once a frame, motors apply a force to the
 translation and the reaction (pitch times as much) to the rotation, so that the two meet and a load on one acts on the
@@ -11,7 +11,7 @@ the two in the last frames are taken into account; a load that begins within a f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import bpy
@@ -25,12 +25,12 @@ from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
 from ..world.scale import model_scale
-from .bone_targets import BoneTargets
-from .control_laws import Servos, motor_commands, steady_increment
+from .actuator import Actuator, EmptyPoses, SimulationState
+from .control_laws import Servos, VelocityHistory, motor_commands, steady_increment
 from .dof_coordinates import closed_form_coordinates
-from .dof_motors import DofMotors, ensure_dof_motors
-from .effective_mass import ReflectedInertia
-from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
+from .dof_motors import DofMotors, JointActuator
+from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
+from .servo_targets import ServoTargets
 
 _SCREW_SUFFIX = " Screw"
 #: Share of the position error, and of the velocity error, between rotation and translation that is corrected per frame:
@@ -39,22 +39,24 @@ _RETURN_SHARE, _BRAKE_SHARE = 0.35, 0.8
 
 
 @dataclass
-class ScrewCoupling:
-    """Controller of a screw joint, simulated as a cylindrical joint with two joint values."""
+class ScrewCoupling(JointActuator):
+    """Coupling of a screw joint, simulated as a cylindrical joint with two joint values."""
 
     scene: bpy.types.Scene
     motors: DofMotors
     pitch: float
     size: float = 1.0  # scale of the mechanism in the world
-    ease: float = 0.0  # 1/kg: acceleration between the two per force on the translation, with the rotation's reaction
+    inverse_mass: float = (
+        0.0  # 1/kg: acceleration between the two per force on the translation, with the rotation's reaction
+    )
     first: float = 0.0  # acceleration of the translation when a simulation begins: that of its weight
     _turned: float | None = None
     _apart: tuple[float, ...] = ()
     _pushed: tuple[float, ...] = ()
 
-    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
-        """Prepare for a simulation that begins."""
-        joint = self.motors.joint
+    def choose(self, state: SimulationState) -> None:
+        """Compute masses and weight at the first frame."""
+        joint, poses, carried = self.motors.joint, state.poses, state.inertia
         turn, slide = carried.of_multi_dof_joint(joint, joint.coordinates(poses[None])[0])
         self.size = model_scale(record_of(joint.empty).model)
         self.inverse_mass = 1.0 / slide + self.size * self.pitch**2 / turn
@@ -64,10 +66,11 @@ class ScrewCoupling:
         weight = float(np.array(self.scene.gravity) @ axis) if self.scene.use_gravity else 0.0
         self.first = weight * (free[0] - free[1]) * world_of(self.scene).effector_weights.gravity / self.size
 
-    def command(self, poses: Array, rate: float) -> None:
+    def update(self, state: SimulationState) -> None:
         """Apply forces for the next frame."""
         if not self.inverse_mass:
             return  # an undo during a simulation: the last commands stay
+        poses, rate = state.poses, state.rate
         actual = self.motors.look(poses, rate)
         if self._turned is None:  # the nearest to the translation's: it may begin after several turns
             turns = (actual[1] / self.pitch - actual[0]) / (2.0 * math.pi) if self.pitch else 0.0
@@ -114,45 +117,127 @@ def as_cylindrical_joint(item: MultiDofJoint) -> MultiDofJoint:
 
 
 def screw_couplings(scene: bpy.types.Scene, plant: JointStateArrays) -> list[ScrewCoupling]:
-    """Return the controllers of a mechanism's screw joints and create their motors."""
+    """Return the couplings of a mechanism's screw joints."""
     out = []
     for item in plant.multi_dof_joints:
         if is_screw_joint(item) and has_both_bodies(plant, record_of(item.empty).joint):
             both = as_cylindrical_joint(item)
-            ensure_dof_motors(scene, plant, both, "spring_motors", _SCREW_SUFFIX)
-            motors = DofMotors(both, "spring_motors", np.array([True, False]))
+            motors = DofMotors(plant, both, "spring_motors", _SCREW_SUFFIX, np.array([True, False]))
             out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
 
 
 _SUFFIX = " Motor"
-_CurvesByChannel = Mapping[tuple[str, int], bpy.types.FCurve]
+#: Properties of the command of a hinge's motor and of a slider's.
+_ANGULAR_MOTOR = "motor_ang_target_velocity", "motor_ang_max_impulse"
+_LINEAR_MOTOR = "motor_lin_target_velocity", "motor_lin_max_impulse"
+
+
+class SingleDofServos(Actuator):
+    """Servos of all hinges and sliders of a mechanism.
+
+    Attributes:
+        last_targets: Targets (n,) at the end of the last commanded step; nan where no motor acts.
+    """
+
+    def __init__(self, plant: JointStateArrays, targets: ServoTargets, has_motors: bool) -> None:
+        self._plant, self._targets, self._has_motors = plant, targets, has_motors
+        count = len(plant.joints)
+        self._motors: list[bpy.types.RigidBodyConstraint | None] = [None] * count
+        self._start: Array | None = None
+        self._last: Array | None = None
+        self._course = VelocityHistory.at_rest(count)
+        self._written = np.full((count, 2), np.nan)
+        #: Factors from the plant's units to the world's: the scale for sliders.
+        self._lengths = np.where(plant.turns, 1.0, model_scale(plant.rig))
+        self._names = [_ANGULAR_MOTOR if turns else _LINEAR_MOTOR for turns in plant.turns]
+        self.last_targets = np.full(count, np.nan)
+
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors, where servos drive the mechanism at some frame."""
+        if self._has_motors:
+            ensure_motors(scene, self._plant)
+        motors = (record_of(empty).joint.motor for empty in self._plant.empties)
+        self._motors = [None if motor is None else motor.rigid_body_constraint for motor in motors]
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step."""
+        self._start, self._last = state.coordinates, None
+        begun = state.velocities
+        if begun:
+            speeds = np.array([begun[joint][0] if joint in begun else 0.0 for joint in self._plant.joints])
+            self._course = VelocityHistory.from_initial_velocity(speeds)
+        else:
+            self._course = VelocityHistory.at_rest(len(self._motors))
+        return {}
+
+    def update(self, state: SimulationState) -> None:
+        """Set the motors for the next frame."""
+        self.last_targets = np.full(len(self._motors), np.nan)
+        if all(motor is None for motor in self._motors):
+            return
+        servos, actual, rate, law = self._plant.servos, state.coordinates, state.rate, state.law
+        if law == "PD" and servos.inertia is None:
+            servos.inertia = state.inertia.of_single_dof_joints(self._plant)
+        if self._start is None:  # an undo during a simulation
+            self._start = actual
+        targets = self._targets
+        before, wanted, speed, spin = targets.of_step(state)
+        before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
+        if self._last is not None:
+            self._course.go_on(targets.difference(actual, self._last), rate)
+        self._last = actual
+        ahead = targets.difference(wanted, before)
+        steady = None
+        if law == "PD" and state.drive == "SERVO":
+            steady = np.where(servos.locked, 0.0, targets.steady_change(state.frame, ahead))
+        error = targets.difference(before, actual)
+        velocity, force = motor_commands(law, servos, ahead, error, self._course, rate, steady)
+        self.last_targets = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
+        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
+
+    def _write(self, velocity: Array, force: Array) -> None:
+        """Set the motors whose command changed, since each write costs time."""
+        pairs = np.stack([velocity, force], axis=1)
+        changed = ~(self._written == pairs)
+        self._written = pairs
+        for column, values in enumerate((velocity, force)):
+            for number in np.flatnonzero(changed[:, column]).tolist():
+                motor = self._motors[number]
+                if motor is not None:
+                    setattr(motor, self._names[number][column], values.item(number))
 
 
 @dataclass
-class MultiDofServos:
-    """Servos of one joint with several degrees of freedom."""
+class MultiDofServos(JointActuator):
+    """Servos of one joint with several degrees of freedom.
+
+    Attributes:
+        motors: Their motors.
+        targets: Targets of the mechanism's servos.
+        channels: Channels of the joint's bones.
+        servos: Parameters of the servos.
+        stops: Stops of each joint value, as ``clamp_bone_values`` takes them.
+        last_targets: Targets (size,) at the end of the last commanded step; nan where no motor acts.
+    """
 
     motors: DofMotors
-    rig: bpy.types.Object
+    targets: ServoTargets
     channels: Sequence[Channel]
     servos: Servos
-    stops: Sequence[tuple[float, float, float]]  # of each joint value, as ``clamp_bone_values`` takes them
+    stops: Sequence[tuple[float, float, float]]
+    last_targets: Array
 
-    def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
-        """Set the motors for the next frame.
-
-        Args:
-            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
-            told: Targets (4, size) one frame before, at the beginning, at the end, and one frame after the next frame;
-                None: only locked joint values are driven.
-            law: Control law: JUICE, TRACK or PD.
-            rate: Frames per second.
-
-        Returns:
-            Targets (size,) at the end of the frame; nan where no motor acts.
-        """
-        motors = self.motors
+    def update(self, state: SimulationState) -> None:
+        """Set the motors for the next frame; without targets only locked joint values are driven."""
+        motors, poses, law, rate = self.motors, state.poses, state.law, state.rate
+        if law == "PD" and self.servos.inertia is None:
+            self.servos.inertia = state.inertia.of_multi_dof_joint(
+                motors.joint, motors.joint.coordinates(poses[None])[0]
+            )
+        told = None
+        if state.drive == "SERVO" and self.targets.gait is None:
+            told = self._key_targets([self.targets.scene_frame_of(state.frame + step) for step in (-2, -1, 0, 1)])
         actual = motors.look(poses, rate)
         assert motors.course is not None and motors.start is not None
         wanted = np.full((4, len(actual)), math.nan)
@@ -165,9 +250,9 @@ class MultiDofServos:
             law, self.servos, ahead, error, course, rate, steady_increment(last, ahead, after)
         )
         motors.command(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
-        return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
+        self.last_targets = np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
-    def key_targets(self, curves: _CurvesByChannel, live: BoneTargets, frames: Sequence[float]) -> Array:
+    def _key_targets(self, frames: Sequence[float]) -> Array:
         """Return the targets (frames, size) of the bones at frames, within their stops.
 
         Channels without keyframes keep their present values.
@@ -175,28 +260,19 @@ class MultiDofServos:
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:
-                told = self._read(curves, live, channel.path, channel.index, frames)
+                told = self.targets.channel_values(channel.path, channel.index, frames)
                 out[:, channel.dof_index] = clamp_bone_values(told, *self.stops[channel.dof_index])
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path
-            turns = np.stack([self._read(curves, live, path, index, frames) for index in range(4)], axis=1)
+            turns = np.stack([self.targets.channel_values(path, index, frames) for index in range(4)], axis=1)
             first = block[0].dof_index
-            out[:, first : first + 3] = pose_block_coordinates(self.rig, block, np.zeros((len(frames), 3)), turns)
+            rig = self.motors.plant.rig
+            out[:, first : first + 3] = pose_block_coordinates(rig, block, np.zeros((len(frames), 3)), turns)
         return out
 
-    def _read(
-        self, curves: _CurvesByChannel, live: BoneTargets, path: str, index: int, frames: Sequence[float]
-    ) -> Array:
-        if (path, index) in live.keys:
-            return np.array([live.at((path, index), frame) for frame in frames])
-        curve = curves.get((path, index))
-        if curve is not None:
-            return np.array([curve.evaluate(frame) for frame in frames])
-        return np.full(len(frames), self.rig.path_resolve(path)[index])
 
-
-def multi_dof_servos(scene: bpy.types.Scene, plant: JointStateArrays) -> list[MultiDofServos]:
+def multi_dof_servos(plant: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:
     """Return the servos of joints with several degrees of freedom, with motors for those that have any force."""
     channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
     out = []
@@ -211,10 +287,10 @@ def multi_dof_servos(scene: bpy.types.Scene, plant: JointStateArrays) -> list[Mu
         servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force their file has
-        ensure_dof_motors(scene, plant, item, "motors", _SUFFIX)
-        motors = DofMotors(item, "motors", servos.turns)
+        motors = DofMotors(plant, item, "motors", _SUFFIX, servos.turns)
         stops = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
-        out.append(MultiDofServos(motors, plant.rig, channels[item.joint.id], servos, stops))
+        nothing = np.full(len(kinds), math.nan)
+        out.append(MultiDofServos(motors, targets, channels[item.joint.id], servos, stops, nothing))
     return out
 
 

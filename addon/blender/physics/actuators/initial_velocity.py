@@ -27,7 +27,7 @@ from ...data.conversion import add_to_report, has_initial_velocity, read_stops
 from ...data.properties.joint import KnuckleDof, KnuckleMotor
 from ...data.queries import parts
 from ..constraints.constraints import UNREACHABLE_VELOCITY
-from .effective_mass import ReflectedInertia
+from .actuator import Actuator, EmptyPoses, SimulationState
 from .joint_state import (
     JointStateArrays,
     MultiDofJoint,
@@ -84,8 +84,8 @@ class BodyThrusters:
 
 
 @dataclass
-class InitialVelocityImpulse:
-    """Controller that gives a mechanism's bodies the initial velocities of its joints."""
+class InitialVelocityImpulse(Actuator):
+    """Actuator that gives a mechanism's bodies the initial velocities of its joints."""
 
     scene: bpy.types.Scene
     plant: JointStateArrays
@@ -97,14 +97,22 @@ class InitialVelocityImpulse:
         default_factory=dict
     )  # initial joint values: as measured, and with whole turns
 
-    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
-        """Prepare for a simulation that begins.
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors: three for each body."""
+        rig, thrown = self.plant.rig, self.motors.bodies
+        motors = settings(rig).velocity_motors
+        ensure_motor_numbers(motors, range(3 * len(thrown)))
+        for motor in motors:
+            body = self.plant.bodies[thrown[motor.dof_index // 3]]
+            ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
 
-        Args:
-            carried: Masses and inertia of the bodies.
-            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
-            rate: Frames per second.
-        """
+    def motors_in_use(self) -> list[KnuckleMotor]:
+        """Return the records of its motors."""
+        return self.motors.records()
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
+        poses = state.poses
         late = 0.5 / world_of(self.scene).substeps_per_frame
         # with constant forces, a body that after two frames is as far as with its velocity from the start is too fast
         # after one; a little less so, since each step changes velocities before positions
@@ -113,25 +121,26 @@ class InitialVelocityImpulse:
         self._is_over = False
         single = zip(self.plant.joints, bone_coordinates(self.plant).reshape(-1, 1), strict=True)
         turned = multi_dof_bone_coordinates(self.plant) | dict(single)
-        self._tell(carried, poses, rate)
+        self._tell(state)
         self._begun = {}
         for item in self.joints:
             values = item.now(poses)
             about = turned.get(item.joint.id, values)
             whole = unwrap_to(values, about, _countable_angles(item)) if about.shape == values.shape else values
             self._begun[item.joint.id] = values, whole
+        return self.motors.mark(poses)
 
-    def _tell(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
+    def _tell(self, state: SimulationState) -> None:
         """Report joints whose own springs and dampers are too strong for an acceleration within two frames."""
         report, most, springs, where = Report(), 0.0, 0.0, ""
         for item in self.joints:
             dofs = record_of(item.empty).joint.dofs
             if not any(DOF_SIZE[dof.kind] == 1 and dof.velocity for dof in dofs):
                 continue
-            moved, at = carried.of_multi_dof_joint(item, item.now(poses)), 0
+            moved, at = state.inertia.of_multi_dof_joint(item, item.now(state.poses)), 0
             for dof in dofs:
-                spring = dof.stiffness / rate**2 / moved[at]
-                strong = max(spring, _DAMPER_LOSS * dof.damping / rate / moved[at])
+                spring = dof.stiffness / state.rate**2 / moved[at]
+                strong = max(spring, _DAMPER_LOSS * dof.damping / state.rate / moved[at])
                 if DOF_SIZE[dof.kind] == 1 and dof.velocity and strong > most:
                     most, springs, where = float(strong), float(spring), item.empty.name
                 at += DOF_SIZE[dof.kind]
@@ -157,14 +166,15 @@ class InitialVelocityImpulse:
             for id_, dofs in records
         }
 
-    def command(self, poses: Array, rate: float) -> None:
+    def update(self, state: SimulationState) -> None:
         """Apply forces in the first two frames, then switch the motors off."""
+        poses, rate = state.poses, state.rate
         if not self._shares:
             if not self._is_over:
                 self._is_over = True
                 enable_motors(self.motors.records(), False)
             return
-        carried = ReflectedInertia(self.plant, poses)
+        carried = state.inertia
         stopped = self._stopped(poses, rate) if len(self._shares) == 1 else set()
         speeds = initial_body_velocities(
             self.joints, poses, [carried.stands(body) for body in range(len(poses))], stopped
@@ -285,7 +295,7 @@ def _initial_rates(dof: KnuckleDof) -> Array:
 
 
 def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -> list[InitialVelocityImpulse]:
-    """Return the controller of initial velocities, with its motors; none without velocities or with closed loops."""
+    """Return the actuator of initial velocities; none without velocities or with closed loops."""
     rig = plant.rig
     if settings(rig).anchor is None or not begins_with_velocity(rig):
         return []
@@ -296,11 +306,6 @@ def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -
         if one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
     thrown = sorted(body for body in quick if moves[body])
-    motors = settings(rig).velocity_motors
-    ensure_motor_numbers(motors, range(3 * len(thrown)))
-    for motor in motors:
-        body = bodies[thrown[motor.dof_index // 3]]
-        ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
     return [InitialVelocityImpulse(scene, plant, BodyThrusters(rig, thrown), joints)]
 
 

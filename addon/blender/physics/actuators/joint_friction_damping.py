@@ -21,8 +21,8 @@ from ....core.model import Array
 from ...data.access import record_of, world_of
 from ..constraints.generic6dof import aligned_dofs, has_fixed_axes
 from ..constraints.restraints import JointForceLaw
-from .dof_motors import DofMotors, ensure_dof_motors
-from .effective_mass import ReflectedInertia
+from .actuator import SimulationState
+from .dof_motors import DofMotors, JointActuator
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SUFFIX = " Losses"
@@ -31,7 +31,7 @@ _MOTOR_DAMPING_LIMIT = 0.3
 
 
 @dataclass
-class FrictionDampingActuator:
+class FrictionDampingActuator(JointActuator):
     """Friction and damping of a joint.
 
     ``damping`` (size,) is that of the dampers that Blender's constraint does not have.
@@ -44,15 +44,15 @@ class FrictionDampingActuator:
     laws: Sequence[JointForceLaw] = ()
     held: SpringDamperIntegrator | None = None
 
-    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
-        """Prepare for a simulation that begins: weak dampers become motors, strong ones Blender's."""
-        joint = self.motors.joint
-        moved = carried.effective_mass.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
+    def choose(self, state: SimulationState) -> None:
+        """Divide the dampers: weak ones become motors, strong ones Blender's."""
+        joint, poses = self.motors.joint, state.poses
+        moved = state.inertia.effective_mass.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
         for line in aligned_dofs(record_of(joint.empty).joint):
             dof = joint.joint.dofs[line.number]
             if dof.damping > 0.0 and not dof.stiffness:
-                strong = dof.damping / rate > _MOTOR_DAMPING_LIMIT * moved[line.number]
+                strong = dof.damping / state.rate > _MOTOR_DAMPING_LIMIT * moved[line.number]
                 if getattr(constraint, f"use_spring_{line.spring}") != strong:
                     setattr(constraint, f"use_spring_{line.spring}", bool(strong))
         self.damping = _motor_damping(joint)
@@ -63,8 +63,9 @@ class FrictionDampingActuator:
                 None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps
             )
 
-    def command(self, poses: Array, rate: float) -> None:
+    def update(self, state: SimulationState) -> None:
         """Set the braking forces for the next frame."""
+        poses, rate = state.poses, state.rate
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None
@@ -77,17 +78,18 @@ class FrictionDampingActuator:
 
 
 def friction_damping_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[FrictionDampingActuator]:
-    """Return the controllers of a mechanism's joints with friction or damping, and create their motors."""
+    """Return the actuators of a mechanism's joints with friction or damping."""
     out = []
     for item in plant.dissipative_joints:
         if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(plant, record_of(item.empty).joint):
             continue
-        ensure_dof_motors(scene, plant, item, "loss_motors", _SUFFIX)
         turns = np.array([dof.kind == "rotation" for dof in item.joint.dofs], dtype=bool)
         friction = np.array([max(dof.friction, 0.0) for dof in item.joint.dofs])
         laws = [law for law in plant.laws.get(item.empty, ()) if law.brakes]
         out.append(
-            FrictionDampingActuator(scene, DofMotors(item, "loss_motors", turns), friction, _motor_damping(item), laws)
+            FrictionDampingActuator(
+                scene, DofMotors(plant, item, "loss_motors", _SUFFIX, turns), friction, _motor_damping(item), laws
+            )
         )
     return out
 

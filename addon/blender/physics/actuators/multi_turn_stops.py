@@ -19,9 +19,9 @@ import bpy
 from ....core.model import Array
 from ...data.access import record_of, settings
 from ...data.conversion import read_stops
-from ...data.properties.joint import KnuckleJoint
 from ..constraints.constraints import needs_multi_turn_stops, stop_detection_range, wrap_angle, write_constraint_bodies
 from ..constraints.generic6dof import HALF_TURN, write_axis_limit
+from .actuator import Actuator, EmptyPoses, SimulationState
 from .joint_state import JointStateArrays, add_constraint_to_world, has_both_bodies
 from .motors import create_motor, is_motor_missing
 
@@ -31,26 +31,33 @@ _MARGIN = 0.1
 _LIMIT_AXES = [f"{kind}_{letter}" for kind in ("lin", "ang") for letter in "xyz"]
 
 
-class MultiTurnStops:
+class MultiTurnStops(Actuator):
     """Stops of one hinge during a simulation. ``number`` is the joint's index in the plant."""
 
-    def __init__(self, joint: KnuckleJoint, number: int) -> None:
-        self.joint, self.number = joint, number
+    def __init__(self, plant: JointStateArrays, number: int, is_needed: bool) -> None:
+        self.plant, self.number, self.is_needed = plant, number, is_needed
+        self.joint = record_of(plant.empties[number]).joint
         self._start = self._turned = 0.0
         self._counts: bool | None = None  # unknown before a simulation begins
 
-    def mark(self, start: float) -> None:
-        """Set the limits for a simulation that begins at a joint value (rad), whole turns included."""
-        self._start = self._turned = start
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing constraints, if the simulation needs them."""
+        if self.is_needed:
+            _ensure_constraints(scene, self.plant, self.plant.empties[self.number])
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Set the limits for a simulation that begins at the joint's value, whole turns included."""
+        start = self._start = self._turned = float(state.values[self.plant.joints[self.number]][0])
         self._counts = needs_multi_turn_stops(self.joint, start)
         for constraint, stop, way in self._held():
             if stop is not None:
                 at = wrap_angle(way * (stop - start))
                 write_axis_limit(constraint, "ang_z", (-HALF_TURN, at) if way > 0 else (-at, HALF_TURN))
+        return {}
 
-    def look(self, actual: float) -> None:
+    def update(self, state: SimulationState) -> None:
         """Count turns before each step, and enable the stops that are near."""
-        gone = wrap_angle(actual - self._turned)
+        gone = wrap_angle(float(state.coordinates[self.number]) - self._turned)
         self._turned += gone
         for constraint, stop, way in self._held():
             wanted = False
@@ -75,21 +82,19 @@ class MultiTurnStops:
                 yield constraint, stop, 1.0 if kept.dof_index else -1.0
 
 
-def create_multi_turn_stops(scene: bpy.types.Scene, plant: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
-    """Return the hinges whose stops have constraints of their own; create those that a simulation needs.
+def multi_turn_stops(plant: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
+    """Return the hinges whose stops have constraints of their own, or need them.
 
     Args:
-        scene: The scene.
         plant: The joints.
         starts: Initial joint values (n,).
     """
     out = []
     for number, empty in enumerate(plant.empties):
         joint = record_of(empty).joint
-        if needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(plant, joint):
-            _ensure_constraints(scene, plant, empty)
-        if len(joint.limit_constraints):
-            out.append(MultiTurnStops(joint, number))
+        is_needed = needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(plant, joint)
+        if is_needed or len(joint.limit_constraints):
+            out.append(MultiTurnStops(plant, number, is_needed))
     return out
 
 

@@ -26,7 +26,8 @@ from ..constraints.constraints import UNREACHABLE_VELOCITY
 from ..constraints.generic6dof import motor_torque_axis
 from ..constraints.restraints import distance_axis, point_restraints, restraint_law
 from ..world.scale import model_scale
-from .effective_mass import EffectiveMass, ReflectedInertia
+from .actuator import Actuator, EmptyPoses, SimulationState
+from .effective_mass import EffectiveMass
 from .joint_state import JointStateArrays, add_constraint_to_world
 from .motors import create_motor, ensure_motor_numbers, is_motor_missing
 
@@ -109,19 +110,23 @@ class PointThrusters:
 
 
 @dataclass
-class PointForceActuator:
+class PointForceActuator(Actuator):
     """Restraint between two points."""
 
     scene: bpy.types.Scene
-    plant: JointStateArrays
     motors: PointThrusters
     held: SpringDamperIntegrator | None = None
     _effective_mass: EffectiveMass | None = None
     _law: PiecewisePolynomial | None = None
     _share: float = 1.0  # of its force that is applied
 
-    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
-        """Prepare for a simulation that begins."""
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors: three on each body that moves."""
+        wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if self.motors.moves[side]]
+        _ensure_motors(scene, self.motors.rig, self.motors.kept, wanted)
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
         law = self._law = restraint_law(self.motors.kept)
         self._share = 1.0
         substeps = world_of(self.scene).substeps_per_frame
@@ -131,10 +136,16 @@ class PointForceActuator:
             return -self._share * law(x)
 
         self.held = SpringDamperIntegrator(pull if spring else None, None if spring else pull, 1.0, substeps)
-        self._effective_mass = carried.effective_mass
+        self._effective_mass = state.inertia.effective_mass
+        return self.motors.mark(state.poses)
 
-    def command(self, poses: Array, rate: float) -> None:
+    def motors_in_use(self) -> list[KnuckleMotor]:
+        """Return the records of its motors."""
+        return self.motors.records()
+
+    def update(self, state: SimulationState) -> None:
         """Apply forces for the next frame."""
+        poses, rate = state.poses, state.rate
         if self.held is None or self._effective_mass is None:
             return  # an undo during a simulation: the last forces stay
         one, other = self.motors.where(poses)
@@ -176,7 +187,7 @@ class PointForceActuator:
 
 
 def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[PointForceActuator]:
-    """Return the controllers of a mechanism's restraints between two points, and create their motors."""
+    """Return the actuators of a mechanism's restraints between two points."""
     number = {obj: place for place, obj in enumerate(plant.bodies)}
     anchor = settings(plant.rig).anchor
     out = []
@@ -187,11 +198,9 @@ def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> li
         moves = tuple(
             end is not None and end.rigid_body is not None and end.rigid_body.type == "ACTIVE" for end in sides
         )
-        wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if moves[side]]
-        _ensure_motors(scene, plant.rig, kept, wanted)
         ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
         places = np.array([unflatten_pose(kept.frame_a), unflatten_pose(kept.frame_b)])
-        out.append(PointForceActuator(scene, plant, PointThrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
+        out.append(PointForceActuator(scene, PointThrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
     return out
 
 

@@ -28,8 +28,8 @@ from ..constraints.generic6dof import (
     has_motor_axes,
 )
 from ..constraints.restraints import JointForceLaw
-from .dof_motors import DofMotors, ensure_dof_motors
-from .effective_mass import ReflectedInertia
+from .actuator import SimulationState
+from .dof_motors import DofMotors, JointActuator
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SUFFIX = " Push"
@@ -41,7 +41,7 @@ _REST_TOLERANCE = 1e-4
 
 
 @dataclass
-class SpringActuator:
+class SpringActuator(JointActuator):
     """Spring forces of a joint: by force laws that look ahead, and constant where Blender has a spring."""
 
     scene: bpy.types.Scene
@@ -52,11 +52,12 @@ class SpringActuator:
     held: dict[int, SpringDamperIntegrator] = field(default_factory=dict)
     is_initialized: bool = False
 
-    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
-        """Prepare for a simulation that begins: divide the springs between Blender's constraint and the motors."""
+    def choose(self, state: SimulationState) -> None:
+        """Divide the springs between Blender's constraint and the motors."""
+        poses, inertia = state.poses, state.inertia
         joint, self.is_initialized = self.motors.joint, True
         start, substeps = self.motors.begins(poses), world_of(self.scene).substeps_per_frame
-        moved = carried.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
+        moved = inertia.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _aligned_coordinates(joint, start)
         if self.laws:
@@ -69,12 +70,12 @@ class SpringActuator:
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
                 continue  # a damper alone is handled as joint damping
-            light = carried.effective_mass.least_inertia(joint, poses) if ball else float(moved[numbers[0]])
+            light = inertia.effective_mass.least_inertia(joint, poses) if ball else float(moved[numbers[0]])
             if ball and not springy:
                 self._put(joint, numbers, False)
                 self.brake[numbers] = [dof.damping for dof in dofs]
                 continue
-            strong = any(_is_too_stiff(dof, light, rate) for _, dof in pairs)
+            strong = any(_is_too_stiff(dof, light, state.rate) for _, dof in pairs)
             away = any(dof.stiffness > 0.0 and abs(dof.rest - start[k]) > _REST_TOLERANCE for k, dof in pairs)
             exact = not away if ball else lines.get(numbers[0], False)
             by_blender = exact or (strong and (ball or numbers[0] in lines))
@@ -99,10 +100,11 @@ class SpringActuator:
             if constraint.type == "GENERIC_SPRING" and getattr(constraint, f"use_spring_{name}") != wanted:
                 setattr(constraint, f"use_spring_{name}", wanted)
 
-    def command(self, poses: Array, rate: float) -> None:
+    def update(self, state: SimulationState) -> None:
         """Apply forces for the next frame."""
         if not self.is_initialized:
             return  # an undo during a simulation: the last forces stay
+        poses, rate = state.poses, state.rate
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None
@@ -163,18 +165,21 @@ def _aligned_coordinates(joint: MultiDofJoint, start: Array) -> dict[int, bool]:
 
 
 def spring_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[SpringActuator]:
-    """Return the controllers of a mechanism's joints with spring forces, and create their motors."""
+    """Return the actuators of a mechanism's joints with spring forces."""
     out = []
     for item in plant.pushed:
         record = record_of(item.empty).joint
         laws = [law for law in plant.laws.get(item.empty, ()) if not law.brakes]
         if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(plant, record):
             continue
-        ensure_dof_motors(scene, plant, item, "spring_motors", _SUFFIX)
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
         out.append(
             SpringActuator(
-                scene, DofMotors(item, "spring_motors", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws
+                scene,
+                DofMotors(plant, item, "spring_motors", _SUFFIX, turns),
+                np.zeros(len(turns)),
+                np.zeros(len(turns)),
+                laws,
             )
         )
     return out

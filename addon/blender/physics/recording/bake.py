@@ -28,7 +28,6 @@ from ...data.channels import (
 from ...data.conversion import add_to_report
 from ...rig.ball_channels import coordinates_from_keys, nearest_rotation_vectors
 from ...rig.joint_frames import design_pose
-from ..actuators.bone_targets import has_other_animation
 from ..actuators.joint_state import (
     JointStateArrays,
     bone_coordinates,
@@ -36,6 +35,7 @@ from ..actuators.joint_state import (
     multi_dof_bone_coordinates,
     unwrap_to,
 )
+from ..actuators.servo_targets import has_other_animation
 from ..simulation import cached_frames
 from ..simulation.recording import (
     Recording,
@@ -45,7 +45,7 @@ from ..simulation.recording import (
     update_body_key_constraints,
     write_body_keys,
 )
-from ..simulation.session import controller_at
+from ..simulation.session import controller_at, time_stretched
 from ..simulation.setup import build_physics
 from ..world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
 from ..world.rigidbody_world import (
@@ -55,7 +55,6 @@ from ..world.rigidbody_world import (
     match_scene_timing,
     reset_cache,
     step_rate,
-    time_stretched,
 )
 from ..world.scale import report_distortion
 from .accuracy import accuracy_of_recording, store_accuracy
@@ -125,9 +124,9 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 values.append(plant.coordinates(pose))
                 if number % steps == 0:
                     lifts.append(settings(rig).ground_offset)
-                    run = controller_at(rig, first + number)
-                    told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
-                    several.append({} if run is None else run.multi_dof_commands)
+                    run = controller_at(scene, rig, first + number)
+                    told.append(np.full(len(plant.joints), np.nan) if run is None else run.servo_targets)
+                    several.append({} if run is None else run.multi_dof_targets)
                     drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(drives), len(frames)
         finally:

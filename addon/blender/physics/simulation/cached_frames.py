@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -26,8 +25,8 @@ from ...data.access import armature_of, record_of, settings, world_of
 from ...data.channels import settings_curves
 from ...data.queries import parts
 from ..world.rigidbody_world import first_frame, last_frame, reset_cache
-from . import session
 from .initial_state import evaluate_frame
+from .session import CachedRun, mark_unsimulated, session_of
 
 _PLAIN_TYPES = {"FLOAT", "INT", "BOOLEAN", "ENUM", "STRING"}
 #: Settings of a mechanism that change by themselves, or have no effect.
@@ -176,59 +175,14 @@ def _plain_values(struct: Any, skip: set[str]) -> list[object]:
     return out
 
 
-#: Largest difference of positions (length units) at which the frame shown is the simulation's.
-_POSITION_TOLERANCE = 1e-4
-_NO_FRAME = -(2**31)
-
-
-@dataclass
-class CachedRun:
-    """Progress of a simulation.
-
-    Its fingerprint at the start, the last frame that it reached, the frame at which Blender has it now, and the
-    positions of bodies at each frame.
-    """
-
-    mark: bytes
-    reach: int = _NO_FRAME
-    now: int = _NO_FRAME
-    places: dict[int, Array] = field(default_factory=dict)
-    is_interrupted: bool = False
-
-    @property
-    def has_frames(self) -> bool:
-        """True if the simulation has reached any frame."""
-        return self.reach != _NO_FRAME
-
-    def came_to(self, frame: int, places: Array) -> None:
-        """Store the positions of bodies after a step."""
-        self.reach = self.now = frame
-        self.places[frame] = places.astype(np.float32)
-
-    def shows(self, frame: int, places: Array) -> bool:
-        """Return whether bodies are where the simulation had them at a frame."""
-        then = self.places.get(frame)
-        return (
-            then is not None
-            and then.shape == places.shape
-            and bool(np.abs(then - places).max(initial=0.0) < _POSITION_TOLERANCE)
-        )
-
-
-#: By the scene's ``session_uid``, which a new name does not change.
-_cached_runs: dict[int, CachedRun] = {}
-_frame_notes: dict[int, str] = {}
-_protected_scenes: list[bpy.types.Scene] = []
-
-
 def begin_cached_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Start the progress of a new simulation."""
-    _cached_runs[scene.session_uid] = CachedRun(fingerprint(scene, rigs), now=first_frame(scene))
+    session_of(scene).run = CachedRun(fingerprint(scene, rigs), now=first_frame(scene))
 
 
 def cached_run_of(scene: bpy.types.Scene) -> CachedRun | None:
     """Return the progress of the scene's present simulation, or None."""
-    return _cached_runs.get(scene.session_uid)
+    return session_of(scene).run
 
 
 def shown_frames(scene: bpy.types.Scene) -> range:
@@ -243,35 +197,26 @@ def shown_frames(scene: bpy.types.Scene) -> range:
 
 def invalidate_run(scene: bpy.types.Scene) -> None:
     """End the simulation: neither the scene's cache nor its simulation can be continued."""
-    _cached_runs[scene.session_uid] = CachedRun(b"")
-
-
-def interrupt_runs() -> None:
-    """Interrupt the simulations of all scenes after undo, which invalidates velocities, turns and forces.
-
-    Their frames can still be shown, but not continued.
-    """
-    for run in _cached_runs.values():
-        run.is_interrupted, run.now = True, _NO_FRAME
+    session_of(scene).run = CachedRun(b"")
 
 
 def invalidate_interrupted_run(scene: bpy.types.Scene) -> None:
     """End an interrupted simulation before a frame that it had not reached."""
-    run = _cached_runs.get(scene.session_uid)
+    run = session_of(scene).run
     if run is not None and run.is_interrupted:
         invalidate_run(scene)
 
 
 def note_rewind(scene: bpy.types.Scene) -> None:
     """Note that Blender is at the first frame again, from which it continues."""
-    run = _cached_runs.get(scene.session_uid)
+    run = session_of(scene).run
     if run is not None:
         run.now = first_frame(scene)
 
 
 def drop_outdated_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, led: bool) -> None:
     """Discard an outdated simulation before a frame that is reached by a jump rather than a step (``led``)."""
-    run = _cached_runs.get(scene.session_uid)
+    run = session_of(scene).run
     if run is None or not run.has_frames or (frame > run.reach and (led or run.now == frame - 1)):
         return
     if run.mark != fingerprint(scene, rigs):
@@ -279,7 +224,7 @@ def drop_outdated_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], 
         evaluate_frame(scene, first_frame(scene) + 1)  # Blender discards later frames
         invalidate_run(scene)
         for rig in rigs:
-            session.mark_unsimulated(rig)
+            mark_unsimulated(rig)
 
 
 def replay_frame(scene: bpy.types.Scene, frame: int) -> bool:
@@ -288,7 +233,7 @@ def replay_frame(scene: bpy.types.Scene, frame: int) -> bool:
     Returns:
         Whether it had reached it.
     """
-    run = _cached_runs.get(scene.session_uid)
+    run = session_of(scene).run
     if run is None or frame > run.reach:
         return False
     run.now = frame
@@ -297,14 +242,16 @@ def replay_frame(scene: bpy.types.Scene, frame: int) -> bool:
         _set_cache_protected(scene, True)
     finally:
         scene.frame_current = frame
-    _protected_scenes.append(scene)
+    session_of(scene).is_protected = True
     return True
 
 
-def unprotect_caches() -> None:
-    """End the protection of caches after a frame was shown, so that simulations may write to them again."""
-    while _protected_scenes:
-        _set_cache_protected(_protected_scenes.pop(), False)
+def unprotect_cache(scene: bpy.types.Scene) -> None:
+    """End the protection of a cache after a frame was shown, so that the simulation may write to it again."""
+    session = session_of(scene)
+    if session.is_protected:
+        session.is_protected = False
+        _set_cache_protected(scene, False)
 
 
 def _set_cache_protected(scene: bpy.types.Scene, on: bool) -> None:
@@ -321,19 +268,12 @@ def clear_status_text() -> None:
         set_frame_note(scene, "")
 
 
-def clear_cached_runs() -> None:
-    """Clear the state when another file is opened."""
-    _cached_runs.clear()
-    _frame_notes.clear()
-    _protected_scenes.clear()
-
-
 # ------------------------------------------------------------------------------------ notes
 
 
 def frame_note(scene: bpy.types.Scene) -> str:
     """Return the reason why the frame shown is not the simulation's; empty if it is."""
-    return _frame_notes.get(scene.session_uid, "")
+    return session_of(scene).note
 
 
 def check_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
@@ -344,7 +284,7 @@ def check_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
         places: Positions (n, 3) of the bodies.
         stepped: Whether the simulation took a step to this frame; else the positions are compared with its result.
     """
-    frame, run = scene.frame_current, _cached_runs.get(scene.session_uid)
+    frame, run = scene.frame_current, session_of(scene).run
     if run is not None and stepped and frame <= last_frame(scene):
         run.came_to(frame, places)
     set_frame_note(scene, "" if run is not None and run.shows(frame, places) else _frame_problem(scene, run))
@@ -352,7 +292,7 @@ def check_frame(scene: bpy.types.Scene, places: Array, stepped: bool) -> None:
 
 def note_missing_frame(scene: bpy.types.Scene) -> None:
     """Set the note at a frame that no simulation has reached."""
-    set_frame_note(scene, _frame_problem(scene, _cached_runs.get(scene.session_uid)))
+    set_frame_note(scene, _frame_problem(scene, session_of(scene).run))
 
 
 def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
@@ -368,9 +308,10 @@ def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
 
 def set_frame_note(scene: bpy.types.Scene, text: str) -> None:
     """Store a note for the panel, and show it in the status bar."""
-    if _frame_notes.get(scene.session_uid, "") == text:
+    session = session_of(scene)
+    if session.note == text:
         return
-    _frame_notes[scene.session_uid] = text
+    session.note = text
     manager = bpy.context.window_manager
     for window in manager.windows if manager is not None else ():
         if window.scene == scene:

@@ -26,30 +26,16 @@ from ..world.membership import (
     switch_world_on,
 )
 from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
-from . import cached_frames, session
-from .controller import MechanismController
-from .initial_state import AnimationPause, InitialStatePin, evaluate_frame, evaluate_previous_frame
+from . import cached_frames
+from .controller import ModelController
+from .initial_state import AnimationPause, evaluate_frame, evaluate_previous_frame
 from .recording import rigs_with_body_keys, update_body_key_constraints
 from .removal import (
-    clear_simulation_state,
-    is_emptying_simulation,
-    mark_simulated,
     remove_dangling_constraints,
     remove_unlisted_motors,
 )
+from .session import all_sessions, drop_controller, end_sessions, hold_on_bones, session_of
 from .setup import build_physics, is_physics_complete
-
-#: Last frame of scenes; like the other tables by the scene's ``session_uid``, which renaming does not change.
-_last_frames: dict[int, int] = {}
-_pins: list[AnimationPause | InitialStatePin] = []
-#: Sizes of scenes' worlds at the last check for deletions.
-_world_sizes: dict[int, tuple[int, ...]] = {}
-#: Sizes of scenes' worlds when it was last decided whether they are idle.
-_rested_world_sizes: dict[int, tuple[int, ...]] = {}
-#: Mechanisms that physics moves at the present frame; scenes whose simulation just took a step; scenes at our frames.
-_simulated_rigs: dict[int, list[bpy.types.Object]] = {}
-_stepped_scenes: set[int] = set()
-_internal_scenes: set[int] = set()
 
 
 def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
@@ -78,17 +64,16 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     Note:
         Blender steps physics only when the frame advances by one.
     """
-    _release_pins()
-    uid = scene.session_uid
-    _stepped_scenes.discard(uid)
-    _simulated_rigs.pop(uid, None)
+    _release_pins(scene)
+    session = session_of(scene)
+    session.has_stepped, session.moved = False, ()
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
     world = scene.rigidbody_world
-    if world is None or _is_internal_frame(scene):
+    if world is None or session.is_internal or session.is_emptying:
         return
     frame, start = scene.frame_current, first_frame(scene)
-    last, _last_frames[uid] = _last_frames.get(uid), frame
+    last, session.last_frame = session.last_frame, frame
     if world.enabled:
         release_switched_on_world(scene)
     elif not (frame == start and switch_world_on(scene)):
@@ -102,14 +87,14 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
         match_scene_timing(scene)
     start = first_frame(scene)
     if frame > start:
-        mark_simulated(scene)
+        session.has_run = True
     session.advance_to(simulated, frame, start)
-    rigs = _simulated_rigs[uid] = _moved_by_physics(simulated)
+    rigs = session.moved = _moved_by_physics(simulated)
     if frame <= start:
         for rig in rigs:
             _pin_initial_pose(scene, rig)
         if _run_internally(scene, lambda: remove_unlisted_motors(scene, rigs)):
-            _simulated_rigs[uid] = rigs
+            session.moved = rigs
         cached_frames.note_rewind(scene)
     elif rigs and frame == start + 1 and last in (None, start):
         _start_run(scene, rigs, frame)
@@ -122,6 +107,7 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
 
     Their joint state is collected again, since at the first frame anything may have been edited.
     """
+    session = session_of(scene)
     standing = [rig for rig in rigs if session.controller_of(rig) is not None and session.is_simulated_at(rig, frame)]
     begun = [_create_controller(scene, rig) for rig in rigs]
     evaluate_previous_frame(scene)  # objects created since the first frame are still at the origin
@@ -133,12 +119,12 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
     session.advance_to(rigs, first_frame(scene), first_frame(scene))
     session.advance_to(rigs, frame, first_frame(scene))
     cached_frames.begin_cached_run(scene, rigs)
-    _stepped_scenes.add(scene.session_uid)
+    session.has_stepped = True
     for run in begun:
-        _pins.append(run.start())
+        session.pins.append(run.start())
         run.step(frame)
         still = AnimationPause(run.rig)
-        _pins.append(still)
+        session.pins.append(still)
         still.hold()
     evaluate_previous_frame(scene)
     if sum(layer.depsgraph is not None for layer in scene.view_layers) > 1:
@@ -151,6 +137,7 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
 
     Mechanisms that were not simulated to this frame are shown where their bones have them.
     """
+    session = session_of(scene)
     led = all(session.is_simulated_at(rig, frame) for rig in rigs)
     cached_frames.drop_outdated_run(scene, rigs, frame, led)
     if cached_frames.replay_frame(scene, frame) or again:
@@ -159,41 +146,35 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
     run = cached_frames.cached_run_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
-            _stepped_scenes.add(scene.session_uid)
+            session.has_stepped = True
         for rig in rigs:
             going = session.controller_of(rig)
             if going is None:  # it was collected again, or its motors were deleted
-                going = MechanismController(scene, rig)
-                session.add_controller(going)
+                going = session.create_controller(scene, rig)
             going.step(frame)
     elif run is None or not run.has_frames:
         for rig in rigs:
-            session.hold_on_bones(rig)
+            hold_on_bones(rig)
 
 
 def _handle_deletions(scene: bpy.types.Scene) -> None:
     """Clean up after the user's deletions in the scene's world, before Blender takes a step with it."""
-    world = world_of(scene)
-    size = _world_size(world)
-    if _world_sizes.get(scene.session_uid) == size:
+    world, session = world_of(scene), session_of(scene)
+    if session.world_size == _world_size(world):
         return
     if not world.point_cache.is_baked and _run_internally(scene, lambda: remove_dangling_constraints(scene)):
-        session.drop_all_controllers(frames=False)  # controllers refer to deleted motors
-    _world_sizes[scene.session_uid] = _world_size(world)
-
-
-def _is_internal_frame(scene: bpy.types.Scene) -> bool:
-    """Return whether the present frame is one that our own code visits."""
-    return scene.session_uid in _internal_scenes or is_emptying_simulation(scene)
+        session.controllers.clear()  # they refer to deleted motors
+    session.world_size = _world_size(world)
 
 
 def _run_internally(scene: bpy.types.Scene, work: Callable[[], bool]) -> bool:
     """Do work that visits other frames of a scene with its frame handlers inactive, and return its result."""
-    _internal_scenes.add(scene.session_uid)
+    session = session_of(scene)
+    session.is_internal = True
     try:
         return work()
     finally:
-        _internal_scenes.discard(scene.session_uid)
+        session.is_internal = False
 
 
 def _world_size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
@@ -212,11 +193,10 @@ def _pin_initial_pose(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     anchor.raise_model(rig, 0.0)
 
 
-def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> MechanismController:
+def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelController:
     if not is_physics_complete(scene, rig):
         add_to_report(rig, build_physics(scene, rig))
-    run = MechanismController(scene, rig)
-    session.add_controller(run)
+    run = session_of(scene).create_controller(scene, rig)
     run.set_drive(run.drive_at(first_frame(scene)))
     reset_cache(scene)
     return run
@@ -224,12 +204,12 @@ def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> Mechani
 
 def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
-    world = scene.rigidbody_world
-    if world is None or _is_internal_frame(scene):
+    world, session = scene.rigidbody_world, session_of(scene)
+    if world is None or session.is_internal or session.is_emptying:
         return
     size = _world_size(world)
-    if _rested_world_sizes.get(scene.session_uid) != size:
-        _rested_world_sizes[scene.session_uid] = size
+    if session.rested_world_size != size:
+        session.rested_world_size = size
         if not switch_world_on(scene):
             switch_world_off(scene)
 
@@ -244,9 +224,10 @@ def finish_frame(scene: bpy.types.Scene) -> None:
 
     At the second frame, when Blender has built its simulation, poses and joints are released.
     """
-    if _release_pins():
+    session = session_of(scene)
+    if _release_pins(scene):
         live_solver.before_frame(scene, models_between_changes(scene))  # input joints move again
-    if _is_internal_frame(scene):
+    if session.is_internal or session.is_emptying:
         return  # controllers may refer to objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
@@ -254,39 +235,41 @@ def finish_frame(scene: bpy.types.Scene) -> None:
             run = session.controller_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
-    _update_frame_notes(scene, _simulated_rigs.get(scene.session_uid, ()))
+    _update_frame_notes(scene, session.moved)
 
 
 def _update_frame_notes(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Update the note on whether the poses shown are the simulation's at this frame."""
-    uid, run = scene.session_uid, cached_frames.cached_run_of(scene)
+    session = session_of(scene)
+    run = session.run
     if not rigs or scene.rigidbody_world is None or scene.frame_current <= first_frame(scene):
         cached_frames.set_frame_note(scene, "")
-    elif uid in _stepped_scenes or (run is not None and run.has_frames):
+    elif session.has_stepped or (run is not None and run.has_frames):
         going = [session.controller_of(rig) for rig in rigs]
         plants = [gather_joint_state(rig) if run is None else run.plant for rig, run in zip(rigs, going, strict=True)]
         places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
-        cached_frames.check_frame(scene, places, uid in _stepped_scenes)
+        cached_frames.check_frame(scene, places, session.has_stepped)
     else:
         cached_frames.note_missing_frame(scene)
 
 
-def _release_pins() -> bool:
-    """Release all held objects.
+def _release_pins(scene: bpy.types.Scene) -> bool:
+    """Release all held objects of a scene.
 
     Returns:
         Whether there were any.
     """
-    cached_frames.unprotect_caches()
-    held = bool(_pins)
-    while _pins:
-        _pins.pop().release()
+    cached_frames.unprotect_cache(scene)
+    pins = session_of(scene).pins
+    held = bool(pins)
+    while pins:
+        pins.pop().release()
     return held
 
 
 def note_drive_switched(scene: bpy.types.Scene) -> None:
     """Update the note after the user switched a mechanism's drive: its pose is no longer that of the last step."""
-    _stepped_scenes.discard(scene.session_uid)
+    session_of(scene).has_stepped = False
     _update_frame_notes(scene, _moved_by_physics(simulated_rigs(scene)))
 
 
@@ -295,14 +278,15 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
 
     At frames that are not simulated they stay with their bones until a simulation begins.
     """
+    session = session_of(scene)
     if switch_world_on(scene) and session.is_simulated_at(rig, scene.frame_current):
         _run_internally(scene, lambda: resume_simulation(scene))
-    session.drop_controller(rig)
+    drop_controller(rig)
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
     if drive != "KEYS" and begun and not session.is_simulated_at(rig, frame):
-        session.hold_on_bones(rig)
+        hold_on_bones(rig)
     else:
-        MechanismController(scene, rig).set_drive(drive)
+        ModelController(scene, rig).set_drive(drive)
     reset_cache(scene)
     note_drive_switched(scene)
     switch_world_off(scene)
@@ -312,15 +296,10 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
 def clear_controllers(*_args: Any) -> None:
     """Clear the state after undo or loading a file, when its references are invalid."""
     live_solver.invalidate_loops()
-    session.drop_all_controllers()
-    cached_frames.interrupt_runs()
-    _last_frames.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
-    _pins.clear()
-    _world_sizes.clear()
-    _rested_world_sizes.clear()
-    _internal_scenes.clear()
-    _simulated_rigs.clear()
-    _stepped_scenes.clear()
+    for session in all_sessions():
+        session.interrupt()
+    for scene in getattr(bpy.data, "scenes", ()):
+        session_of(scene).last_frame = scene.frame_current
 
 
 @persistent
@@ -339,9 +318,7 @@ def reset_after_undo(*_args: Any) -> None:
 @persistent
 def reset_after_load(*_args: Any) -> None:
     """Reset a loaded file to the first frame of its simulation, which it does not contain."""
-    _last_frames.clear()
-    cached_frames.clear_cached_runs()
-    clear_simulation_state()
+    end_sessions()
     for scene in bpy.data.scenes:
         switch_world_off(scene)
         world = scene.rigidbody_world

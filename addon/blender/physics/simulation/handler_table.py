@@ -14,7 +14,7 @@ from ...animation.loops import live_solver
 from ...data import datablocks
 from ...data.access import armature_settings, settings, world_of
 from ...data.batch_edits import set_on_ticked_dofs
-from ...data.change_counter import SceneModels, models_between_changes
+from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.queries import parts, rig_of
 from ...data.rigid_bodies import apply_masses
@@ -37,6 +37,7 @@ from .frame_handlers import (
 )
 from .recording import update_body_key_constraints
 from .removal import update_ground
+from .session import session_of
 from .setup import apply_friction, build_physics, is_physics_complete
 
 
@@ -104,15 +105,11 @@ def apply_body_edit(obj: bpy.types.Object) -> None:
         apply_masses(obj)
 
 
-#: The mechanisms of scenes whose frame is being evaluated, by the scene's ``session_uid``.
-_models_by_scene: dict[int, SceneModels] = {}
-
-
 @persistent
 def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Run what every frame needs before it, with the mechanisms looked up once."""
     live_input.advance_live_sessions(scene)  # control at the frame reads these values
-    models = _models_by_scene[scene.session_uid] = models_between_changes(scene)
+    models = session_of(scene).models = models_between_changes(scene)
     control_before_frame(scene, models)
     live_solver.before_frame(scene, models)  # input joints may be held: so are dependent ones
 
@@ -121,7 +118,9 @@ def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
 def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Run what every frame needs after it."""
     live_input.record_live_sessions(scene)
-    models = _models_by_scene.pop(scene.session_uid, None) or models_between_changes(scene)
+    session = session_of(scene)
+    models = session.models or models_between_changes(scene)
+    session.models = None
     live_solver.after_frame(scene, depsgraph, models)
     rotation_stops.after_evaluation(depsgraph, models)  # dependent joints are posed by then
     finish_frame(scene)

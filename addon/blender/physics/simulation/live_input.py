@@ -37,7 +37,7 @@ from ...data.channels import servo_channels
 from ...data.properties.model import input_property_name
 from ..actuators.joint_state import gather_joint_state
 from ..world.rigidbody_world import first_frame, frame_rate
-from . import session as runs
+from .session import drop_controller
 
 
 class EndReason(Enum):
@@ -216,7 +216,7 @@ class LiveSession:
         clear_live_values(self.uid)
         if not self.is_there:
             return
-        runs.drop_controller(self.rig)  # its controller has cached targets
+        drop_controller(self.rig)  # its controller has cached targets
         if restore and self._posed:
             self.unpose()
             self.scene.frame_set(self.scene.frame_current)

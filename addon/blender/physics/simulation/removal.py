@@ -42,14 +42,8 @@ from ..bodies.inertia import is_orphan_inertia_proxy
 from ..world.anchor import is_anchor
 from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import clear_world, first_frame, rebuild_simulation, refit_world, rewind_simulation
-from . import cached_frames, session
-
-#: ``session_uid`` of scenes and empties, which they keep until another file is opened.
-_simulated_scenes: set[int] = set()
-_unusable: set[int] = set()
-_emptying_scenes: set[int] = set()
-#: The constraints in scenes' worlds at the last check.
-_known_constraints: dict[int, frozenset[int]] = {}
+from . import cached_frames
+from .session import all_sessions, drop_controller, hold_on_bones, mark_unsimulated, session_of
 
 
 def remove_from_world(scene: bpy.types.Scene, bodies: ObjectSequence, empties: ObjectSequence) -> None:
@@ -74,7 +68,7 @@ def remove_from_world(scene: bpy.types.Scene, bodies: ObjectSequence, empties: O
         _interrupt_run(scene)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
-    _known_constraints[scene.session_uid] = _uids(world.constraints)
+    session_of(scene).constraints = _uids(world.constraints)
     bodies = [obj for obj in bodies if obj.rigid_body is not None]
     if bodies:
         with _selected_in_own_scene(bodies):
@@ -92,15 +86,16 @@ def empty_simulation(scene: bpy.types.Scene, more: ObjectSequence = (), rewind: 
         more: Empties with constraints that are no longer in its world.
         rewind: Move the simulation back to the first frame.
     """
-    _emptying_scenes.add(scene.session_uid)
+    session = session_of(scene)
+    session.is_emptying = True
     try:
         with _constraints_disabled(world_of(scene), more):
             if rebuild_simulation(scene):
-                _simulated_scenes.discard(scene.session_uid)
+                session.has_run = False
             if rewind:
                 rewind_simulation(scene)
     finally:
-        _emptying_scenes.discard(scene.session_uid)
+        session.is_emptying = False
 
 
 def is_emptying_simulation(scene: bpy.types.Scene) -> bool:
@@ -108,7 +103,7 @@ def is_emptying_simulation(scene: bpy.types.Scene) -> bool:
 
     Frame handlers ignore the frames visited meanwhile, and its constraints must stay where they are.
     """
-    return scene.session_uid in _emptying_scenes
+    return session_of(scene).is_emptying
 
 
 def remove_dangling_constraints(scene: bpy.types.Scene) -> bool:
@@ -117,22 +112,22 @@ def remove_dangling_constraints(scene: bpy.types.Scene) -> bool:
     Returns:
         Whether there were any, or constraints were deleted themselves: the simulation has then ended.
     """
-    world, uid = world_of(scene), scene.session_uid
-    if is_emptying_simulation(scene):
+    world, session = world_of(scene), session_of(scene)
+    if session.is_emptying:
         return False
-    vanished = _known_constraints.get(uid, frozenset()) - _uids(world.constraints)
+    vanished = session.constraints - _uids(world.constraints)
     widows = [empty for empty in _collection_objects(world.constraints) if _is_dangling(empty)]
     linked = objects_in_collections()
     orphans = [obj for obj in _collection_objects(world.collection) if is_orphan_helper(obj, linked)]
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
-    _known_constraints[uid] = _uids(world.constraints)
-    if not (widows or orphans or (vanished and uid in _simulated_scenes)):
+    session.constraints = _uids(world.constraints)
+    if not (widows or orphans or (vanished and session.has_run)):
         return False
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
-    if uid in _simulated_scenes:
+    if session.has_run:
         empty_simulation(scene, _removed_constraints(vanished), rewind=True)
-        _unusable.update(empty.session_uid for empty in widows if empty not in motors)
+        session.unusable.update(empty.session_uid for empty in widows if empty not in motors)
     _discard_motors(motors)
     return True
 
@@ -147,9 +142,9 @@ def _interrupt_run(scene: bpy.types.Scene) -> None:
     """End a simulation that was emptied; bodies follow their bones until the next one."""
     cached_frames.invalidate_run(scene)
     for rig in simulated_rigs(scene):
-        session.mark_unsimulated(rig)
+        mark_unsimulated(rig)
         if settings(rig).drive != "KEYS":
-            session.hold_on_bones(rig)
+            hold_on_bones(rig)
 
 
 @contextmanager
@@ -220,7 +215,7 @@ def remove_unlisted_motors(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Obje
 
 def mark_simulated(scene: bpy.types.Scene) -> None:
     """Note that Blender steps a scene's world: its constraints are in a simulation from now on."""
-    _simulated_scenes.add(scene.session_uid)
+    session_of(scene).has_run = True
 
 
 def is_unusable_constraint(empty: bpy.types.Object) -> bool:
@@ -229,7 +224,7 @@ def is_unusable_constraint(empty: bpy.types.Object) -> bool:
     It still points there until it is read from a file again: put into the world again, it crashed Blender every third
     time.
     """
-    return empty.session_uid in _unusable
+    return any(empty.session_uid in each.unusable for each in all_sessions())
 
 
 def _collection_objects(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
@@ -248,12 +243,6 @@ def _has_missing_body(empty: bpy.types.Object) -> bool:
     """Return whether one of the bodies of a constraint is missing."""
     constraint = constraint_of(empty)
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
-
-
-def clear_simulation_state() -> None:
-    """Clear the state when another file is opened."""
-    for each in (_simulated_scenes, _unusable, _known_constraints, _emptying_scenes):
-        each.clear()
 
 
 def is_orphan_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
@@ -346,8 +335,8 @@ def remove_other_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Col
     spare = [motor for motor in motors_in(scene, rig) if motor not in kept]
     if not spare:
         return
-    session.drop_controller(rig)
-    session.mark_unsimulated(rig)
+    drop_controller(rig)
+    mark_unsimulated(rig)
     remove_from_world(scene, [], spare)
     for rows in motor_lists(rig):
         for number in reversed(range(len(rows))):

@@ -1,72 +1,184 @@
-"""Controllers of simulated mechanisms, and the frame at which Blender's simulation has each mechanism.
+"""Simulation sessions: all that is known about the simulation of each scene.
 
-A controller holds references to rigid bodies and constraints: code that recreates or removes these must drop it.
-Mechanisms are identified by the armature's ``session_uid``, which renaming does not change.
+Sessions are the only state of physics outside the .blend; opening another file ends them all. Scenes and mechanisms are
+identified by their ``session_uid``, which renaming and undo do not change. A controller holds references to rigid
+bodies and constraints: code that recreates or removes these must drop it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import bpy
+import numpy as np
 
+from ....core.model import Array
+from ...data.access import world_of
+from ...data.change_counter import SceneModels
 from ..world.anchor import moving_bodies, set_kinematic
+from .controller import ModelController
+from .initial_state import AnimationPause, InitialStatePin
 
-if TYPE_CHECKING:
-    from .controller import MechanismController
-
-_controllers: dict[int, MechanismController] = {}
-#: The frame at which Blender's simulation has a mechanism, as long as frames advance by one.
-_simulated_frames: dict[int, int] = {}
-
-
-def controller_of(rig: bpy.types.Object) -> MechanismController | None:
-    """Return the controller of a mechanism, or None."""
-    return _controllers.get(rig.session_uid)
+#: Largest difference of positions (length units) at which the frame shown is the simulation's.
+_POSITION_TOLERANCE = 1e-4
+_NO_FRAME = -(2**31)
 
 
-def add_controller(run: MechanismController) -> None:
-    """Register a controller for its mechanism."""
-    _controllers[run.rig.session_uid] = run
+@dataclass
+class CachedRun:
+    """Progress of a simulation.
+
+    Its fingerprint at the start, the last frame that it reached, the frame at which Blender has it now, and the
+    positions of bodies at each frame.
+    """
+
+    mark: bytes
+    reach: int = _NO_FRAME
+    now: int = _NO_FRAME
+    places: dict[int, Array] = field(default_factory=dict)
+    is_interrupted: bool = False
+
+    @property
+    def has_frames(self) -> bool:
+        """True if the simulation has reached any frame."""
+        return self.reach != _NO_FRAME
+
+    def interrupt(self) -> None:
+        """Interrupt the simulation: its frames can still be shown, but not continued."""
+        self.is_interrupted, self.now = True, _NO_FRAME
+
+    def came_to(self, frame: int, places: Array) -> None:
+        """Store the positions of bodies after a step."""
+        self.reach = self.now = frame
+        self.places[frame] = places.astype(np.float32)
+
+    def shows(self, frame: int, places: Array) -> bool:
+        """Return whether bodies are where the simulation had them at a frame."""
+        then = self.places.get(frame)
+        return (
+            then is not None
+            and then.shape == places.shape
+            and bool(np.abs(then - places).max(initial=0.0) < _POSITION_TOLERANCE)
+        )
+
+
+@dataclass
+class SimulationSession:
+    """State of one scene's simulation.
+
+    Attributes:
+        controllers: Controllers of its mechanisms, by the armature's ``session_uid``.
+        frames: The frame at which Blender's simulation has each mechanism, as long as frames advance by one.
+        last_frame: The last evaluated frame.
+        pins: Objects and animation that are held during the first step.
+        world_size: Size of the world at the last check for deletions.
+        rested_world_size: Size of the world when it was last decided whether it is idle.
+        moved: Mechanisms that physics moves at the present frame.
+        has_stepped: The simulation took a step to the present frame.
+        is_internal: Our own code visits the present frame.
+        is_emptying: The simulation is being emptied (``removal.empty_simulation``).
+        has_run: Blender has stepped the world, so that its constraints are in a simulation.
+        constraints: ``session_uid`` of the world's constraints at the last check.
+        unusable: ``session_uid`` of empties whose constraints must not be simulated again.
+        models: The scene's mechanisms while a frame is evaluated.
+        run: Progress of the present simulation.
+        note: The reason why the frame shown is not the simulation's; empty if it is.
+        is_protected: The cache is marked as baked while it is read.
+        stretch: Frames that the present simulation takes for each frame of the scene.
+    """
+
+    controllers: dict[int, ModelController] = field(default_factory=dict)
+    frames: dict[int, int] = field(default_factory=dict)
+    last_frame: int | None = None
+    pins: list[AnimationPause | InitialStatePin] = field(default_factory=list)
+    world_size: tuple[int, ...] = ()
+    rested_world_size: tuple[int, ...] = ()
+    moved: Sequence[bpy.types.Object] = ()
+    has_stepped: bool = False
+    is_internal: bool = False
+    is_emptying: bool = False
+    has_run: bool = False
+    constraints: frozenset[int] = frozenset()
+    unusable: set[int] = field(default_factory=set)
+    models: SceneModels | None = None
+    run: CachedRun | None = None
+    note: str = ""
+    is_protected: bool = False
+    stretch: int = 1
+
+    def create_controller(self, scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelController:
+        """Create the controller of a mechanism from its present state."""
+        made = self.controllers[rig.session_uid] = ModelController(scene, rig, self.stretch)
+        return made
+
+    def controller_of(self, rig: bpy.types.Object) -> ModelController | None:
+        """Return the controller of a mechanism, or None."""
+        return self.controllers.get(rig.session_uid)
+
+    def advance_to(self, rigs: Iterable[bpy.types.Object], frame: int, start: int) -> None:
+        """Update, before a frame, the frames at which Blender's simulation has mechanisms.
+
+        Note:
+            Blender steps to a frame only from the one before, and begins at ``start``.
+        """
+        for rig in rigs:
+            at = self.frames.get(rig.session_uid)
+            if frame <= start:
+                self.frames[rig.session_uid] = start
+            elif at == frame - 1:
+                self.frames[rig.session_uid] = frame
+            elif at != frame:
+                self.frames.pop(rig.session_uid, None)
+
+    def is_simulated_at(self, rig: bpy.types.Object, frame: int) -> bool:
+        """Return whether Blender's simulation has a mechanism at a frame, simulated from the first."""
+        return self.frames.get(rig.session_uid) == frame
+
+    def interrupt(self) -> None:
+        """Clear what undo invalidates: references, velocities, turns and forces."""
+        self.controllers.clear()
+        self.frames.clear()
+        self.pins.clear()
+        self.world_size = self.rested_world_size = ()
+        self.moved = ()
+        self.has_stepped = self.is_internal = False
+        if self.run is not None:
+            self.run.interrupt()
+
+
+_sessions: dict[int, SimulationSession] = {}
+
+
+def session_of(scene: bpy.types.Scene) -> SimulationSession:
+    """Return the session of a scene."""
+    found = _sessions.get(scene.session_uid)
+    if found is None:
+        found = _sessions[scene.session_uid] = SimulationSession()
+    return found
+
+
+def all_sessions() -> Sequence[SimulationSession]:
+    """Return the sessions of all scenes."""
+    return tuple(_sessions.values())
+
+
+def end_sessions() -> None:
+    """End all sessions, when another file is opened."""
+    _sessions.clear()
 
 
 def drop_controller(rig: bpy.types.Object) -> None:
     """Remove the controller of a mechanism, whose references may be invalid."""
-    _controllers.pop(rig.session_uid, None)
+    for each in all_sessions():
+        each.controllers.pop(rig.session_uid, None)
 
 
 def mark_unsimulated(rig: bpy.types.Object) -> None:
     """Note that Blender's simulation does not have a mechanism at the present frame."""
-    _simulated_frames.pop(rig.session_uid, None)
-
-
-def drop_all_controllers(frames: bool = True) -> None:
-    """Remove all controllers; with ``frames``, also the frames at which Blender's simulation has mechanisms."""
-    _controllers.clear()
-    if frames:
-        _simulated_frames.clear()
-
-
-def advance_to(rigs: Iterable[bpy.types.Object], frame: int, start: int) -> None:
-    """Update, before a frame, the frames at which Blender's simulation has mechanisms.
-
-    Note:
-        Blender steps to a frame only from the one before, and begins at ``start``.
-    """
-    for rig in rigs:
-        at = _simulated_frames.get(rig.session_uid)
-        if frame <= start:
-            _simulated_frames[rig.session_uid] = start
-        elif at == frame - 1:
-            _simulated_frames[rig.session_uid] = frame
-        elif at != frame:
-            mark_unsimulated(rig)
-
-
-def is_simulated_at(rig: bpy.types.Object, frame: int) -> bool:
-    """Return whether Blender's simulation has a mechanism at a frame, simulated from the first."""
-    return _simulated_frames.get(rig.session_uid) == frame
+    for each in all_sessions():
+        each.frames.pop(rig.session_uid, None)
 
 
 def hold_on_bones(rig: bpy.types.Object) -> None:
@@ -79,7 +191,27 @@ def hold_on_bones(rig: bpy.types.Object) -> None:
     set_kinematic(moving_bodies(rig), True)
 
 
-def controller_at(rig: bpy.types.Object, frame: int) -> MechanismController | None:
+def controller_at(scene: bpy.types.Scene, rig: bpy.types.Object, frame: int) -> ModelController | None:
     """Return the controller that controlled a mechanism for the step to a frame, or None."""
-    run = controller_of(rig)
+    run = session_of(scene).controller_of(rig)
     return run if run is not None and run.commanded_frame == frame else None
+
+
+@contextmanager
+def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
+    """Slow the scene's physics down by ``steps`` within the context, so that servos are controlled more often.
+
+    Frame ``first + k * steps`` then corresponds to frame ``first + k``.
+    """
+    session, world = session_of(scene), world_of(scene)
+    kept = world.time_scale
+    session.stretch = steps
+    try:
+        if steps != 1:
+            world.time_scale = kept / steps
+        yield
+    finally:
+        session.stretch = 1
+        left = scene.rigidbody_world  # it may have been removed meanwhile
+        if steps != 1 and left is not None:
+            left.time_scale = kept

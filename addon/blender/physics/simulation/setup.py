@@ -48,7 +48,7 @@ from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anch
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
 from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion
-from . import cached_frames, session, undo_guard
+from . import cached_frames, undo_guard
 from .removal import (
     ensure_ground,
     grounds_in,
@@ -58,6 +58,7 @@ from .removal import (
     remove_from_world,
     transfer_ground,
 )
+from .session import drop_controller, hold_on_bones, mark_unsimulated
 from .unsupported import report_unsupported
 
 
@@ -126,7 +127,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
     if elsewhere:
         raise ValueError(elsewhere)
     others = [other for other in simulated_rigs(scene) if other != rig]
-    session.drop_controller(rig)
+    drop_controller(rig)
     undo_guard.expect_physics()
     if scene.rigidbody_world is None and not is_new:
         renew_constraints()
@@ -181,7 +182,7 @@ def _set_up_bodies(
     kinematic = settings(rig).drive == "KEYS"
     fresh, held = NewObjectDefaults(), bodies_of(world).objects
     if any(obj not in linked for obj in bodies):
-        session.mark_unsimulated(rig)
+        mark_unsimulated(rig)
         cached_frames.invalidate_run(scene)
     for obj in bodies:
         is_new = False
@@ -332,8 +333,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     if world is None:
         return
     remove_dangling_constraints(scene)
-    session.drop_controller(rig)
-    session.mark_unsimulated(rig)
+    drop_controller(rig)
+    mark_unsimulated(rig)
     heir = next((other for other in simulated_rigs(scene) if other != rig), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
@@ -361,7 +362,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     refit_world(scene, others)
     for other in others:
         if settings(other).drive != "KEYS":
-            session.hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
+            hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses
     clear_message(settings(rig).world_backup, "requirements")
     settings(rig).property_unset("contact_friction")
     cached_frames.invalidate_run(scene)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import bpy
 import numpy as np
@@ -225,35 +224,6 @@ def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Non
         apply_solver_settings(
             scene, merge_solver_settings([required_solver_settings(rig) for rig in rigs]), settings(keeper).world_backup
         )
-
-
-#: Steps per frame by the scene's ``session_uid``, which renaming does not change.
-_time_stretches: dict[int, int] = {}
-
-
-@contextmanager
-def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
-    """Slow the scene's physics down by ``steps`` within the context, so that servos are controlled more often.
-
-    Frame ``first + k * steps`` then corresponds to frame ``first + k``.
-    """
-    world, uid = world_of(scene), scene.session_uid
-    kept = world.time_scale
-    _time_stretches[uid] = steps
-    try:
-        if steps != 1:
-            world.time_scale = kept / steps
-        yield
-    finally:
-        del _time_stretches[uid]
-        left = scene.rigidbody_world  # it may have been removed meanwhile
-        if steps != 1 and left is not None:
-            left.time_scale = kept
-
-
-def time_stretch(scene: bpy.types.Scene) -> int:
-    """Return the count of frames that the present simulation takes for each frame of the scene."""
-    return _time_stretches.get(scene.session_uid, 1)
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:

@@ -220,8 +220,8 @@ def test_an_unkeyed_bone_is_followed_as_soon_as_it_is_posed(blank: Any) -> None:
     play(blank.scene, 5, lambda: None)
     rig.pose.bones[0].rotation_euler.z = 0.3
     blank.scene.frame_set(6)
-    run = session.controller_at(rig, 6)
-    assert run is not None and run.told == pytest.approx([0.3])
+    run = session.controller_at(bpy.context.scene, rig, 6)
+    assert run is not None and run.servo_targets == pytest.approx([0.3])
 
 
 # ---------------------------------------------------------------- undo

@@ -1,0 +1,289 @@
+"""Targets of servos: from Live Input, a gait, or keyframes and what else moves the bones.
+
+Bones that strips or drivers move are extrapolated from their last two values: their F-curves alone do not determine
+them, and a step is commanded before its frame is evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ....core.gait.engine import Gait, feedback_angles
+from ....core.model import Array
+from ....core.report import FormatError, Message, Report
+from ...animation import gait
+from ...animation.rotation_stops import clamp_bone_values, stop_range
+from ...data.access import record_of
+from ...data.channels import is_screw_driver_curve, pose_curves, servo_channels
+from ...data.conversion import add_to_report
+from ...rig.bone_limits import channel_stops
+from ..world.anchor import is_static
+from ..world.rigidbody_world import first_frame
+from .actuator import SimulationState
+from .control_laws import steady_increment
+from .joint_state import JointStateArrays
+
+_ChannelKey = tuple[str, int]
+
+
+class ServoTargets:
+    """Targets of a mechanism's servos during a simulation.
+
+    Attributes:
+        gait: The gait that they track; None: the bones.
+        first: First frame of the simulation.
+    """
+
+    def __init__(self, scene: bpy.types.Scene, plant: JointStateArrays, stretch: int) -> None:
+        self._scene, self._plant, self._rig = scene, plant, plant.rig
+        self.first, self._stretch = first_frame(scene), stretch
+        self.gait: Gait | None = _read_gait(plant.rig)
+        self._feedback = self._feedback_indices()
+        self._held, self._has_velocity_target = (self._gait_indices(velocity) for velocity in (False, True))
+        self._curves = pose_curves(plant.rig)
+        self._channels = servo_channels(plant.rig)
+        every = [channel for own in self._channels.values() for channel in own]
+        self._live = BoneTargets(plant.rig, {curve for channel in every for curve in channel.curves()})
+        self._keys = self._key_sources()
+        #: Indices of servos without keyframes, which the user may pose at any frame.
+        self._posed = [number for number, source in enumerate(self._keys) if _is_bone_target(source)]
+        self._stops = self._channel_stops()
+        self._known: dict[float, Array] = {}
+
+    def _feedback_indices(self) -> dict[str, int]:
+        if self.gait is None:
+            return {}
+        place = {record_of(obj).source_id: number for number, obj in enumerate(self._plant.bodies)}
+        return {body: place[body] for body in self.gait.feedback_bodies if body in place}
+
+    def _gait_indices(self, velocity: bool) -> tuple[list[int], list[int]]:
+        """Return the indices of joints whose position, or velocity, the gait sets, and the rows of its output."""
+        joints = [] if self.gait is None else self.gait.spun if velocity else self.gait.held
+        row = {joint: number for number, joint in enumerate(joints)}
+        ours = [number for number, joint in enumerate(self._plant.joints) if joint in row]
+        return ours, [row[self._plant.joints[number]] for number in ours]
+
+    def _key_sources(self) -> list[Callable[[float], float]]:
+        """Return a function of the frame for each servo that gives its target from the bones; nan without a target."""
+        out: list[Callable[[float], float]] = []
+        for joint, empty in zip(self._plant.joints, self._plant.empties, strict=True):
+            channel = self._channels[joint][0] if joint in self._channels else None
+            source = None if channel is None else (channel.path, channel.index)
+            curve = None if source is None else self._curves.get(source)
+            if channel is None or source is None:
+                out.append(_no_target)  # closes a loop: no bone, no target
+            elif source in self._live.keys:
+                out.append(partial(self._live.at, source))
+            elif curve is not None:
+                out.append(curve.evaluate)
+            elif record_of(empty).joint.is_dependent:
+                out.append(_no_target)  # moved by its closed loop: two motors would oppose each other
+            else:
+                out.append(
+                    partial(_current_channel_value, self._rig.pose.bones[channel.bone], channel.prop, channel.index)
+                )
+        return out
+
+    def _channel_stops(self) -> Array:
+        """Return the stops of the servos' channels (3, n), as ``clamp_bone_values`` takes them."""
+        dofs = [record_of(empty).joint.dofs[0] for empty in self._plant.empties]
+        ends = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in dofs]
+        return np.array(ends).reshape(-1, 3).T
+
+    def scene_frame_of(self, frame: int) -> float:
+        """Return the frame of the scene's own time for a frame of the simulation."""
+        return self.first + (frame - self.first) / self._stretch
+
+    def look(self, frame: int) -> None:
+        """Read what moves the bones before the step to a frame. Called once for each step."""
+        self._live.look(self.scene_frame_of(frame - 1))
+
+    def of_step(self, state: SimulationState) -> tuple[Array, Array, Array, Array]:
+        """Return the targets of all servos (n,) for a step.
+
+        Returns:
+            Positions at its beginning and at its end, nan without a target; target velocities; and a mask of the
+            servos to which these apply.
+        """
+        count = len(self._plant.joints)
+        before = wanted = np.full(count, math.nan)
+        speed, spin = np.zeros(count), np.zeros(count, dtype=bool)
+        if state.drive != "SERVO":
+            return before, wanted, speed, spin
+        if self.gait is not None:
+            before, speed, spin = self._gait_targets(state)
+            wanted = before.copy()
+        else:
+            before = self.of_bones(self.scene_frame_of(state.frame - 1))
+            wanted = self.of_bones(self.scene_frame_of(state.frame))
+        self._put_live(before, wanted, spin)
+        return before, wanted, speed, spin
+
+    def _gait_targets(self, state: SimulationState) -> tuple[Array, Array, Array]:
+        """Return target positions (nan: none), target velocities, and a mask of joints with a target velocity."""
+        assert self.gait is not None
+        frames = np.array([self.scene_frame_of(state.frame)])
+        controls = gait.gait_input_values(self.gait, self._rig, frames)
+        feedback = {body: feedback_angles(state.poses[number, :3, :3]) for body, number in self._feedback.items()}
+        phase = gait.engine_phase(self.gait, self._rig, self._scene, frames)
+        position, velocity = self.gait.evaluate_rows(phase, controls, feedback)
+        count = len(self._plant.joints)
+        wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)
+        ours, theirs = self._held
+        wanted[ours] = position[theirs, 0]
+        ours, theirs = self._has_velocity_target
+        speed[ours], spin[ours] = velocity[theirs, 0], True
+        return wanted, speed, spin
+
+    def _put_live(self, before: Array, wanted: Array, spin: Array) -> None:
+        """Replace the targets of the servos that Live Input moves."""
+        servos = gait.live_values(self._rig).servos
+        for number, joint in enumerate(self._plant.joints) if servos else ():
+            if joint in servos:
+                before[number], wanted[number] = servos[joint]
+                spin[number] = False
+
+    def difference(self, wanted: Array, actual: Array) -> Array:
+        """Return the difference of joint values (n,), angles the short way round."""
+        error = wanted - actual
+        return np.where(self._plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+
+    def steady_change(self, frame: int, ahead: Array) -> Array:
+        """Return the change of the targets (n,) within the step to a frame, ``ahead``, without jumps of keyframes."""
+        if self.gait is not None:
+            return ahead
+        places = [self.of_bones(self.scene_frame_of(frame + step)) for step in (-2, -1, 0, 1)]
+        last, _, after = (self.difference(places[k + 1], places[k]) for k in range(3))
+        return steady_increment(last, ahead, after)
+
+    def of_bones(self, frame: float) -> Array:
+        """Return the bones' own values (n,) at a frame, within their stops; without keyframes their present values.
+
+        Values from keyframes are cached for the next frames, which begin where this one ends.
+        """
+        if frame in self._known and not self._live.keys:
+            values = self._known[frame].copy()
+            values[self._posed] = [self._keys[number](frame) for number in self._posed]
+        else:
+            values = np.array([source(frame) for source in self._keys])
+            self._known = dict([*self._known.items()][-3:]) | {frame: values}
+        return clamp_bone_values(values, *self._stops)
+
+    def channel_values(self, path: str, index: int, frames: Sequence[float]) -> Array:
+        """Return the values (frames,) of a bone's channel; without keyframes its present value."""
+        if (path, index) in self._live.keys:
+            return np.array([self._live.at((path, index), frame) for frame in frames])
+        curve = self._curves.get((path, index))
+        if curve is not None:
+            return np.array([curve.evaluate(frame) for frame in frames])
+        return np.full(len(frames), self._rig.path_resolve(path)[index])
+
+
+def _read_gait(rig: bpy.types.Object) -> Gait | None:
+    """Return the gait to track; None where its document cannot be read, which the report then says."""
+    try:
+        return gait.current_gait(rig) if gait.tracks_gait(rig) else None
+    except FormatError as error:
+        report = Report()
+        report.add("error", "gait-unreadable", Message("Gait: not readable. {}", error))
+        add_to_report(rig, report)
+        return None
+
+
+def _no_target(_frame: float) -> float:
+    return math.nan
+
+
+def _is_bone_target(source: Callable[[float], float]) -> bool:
+    return isinstance(source, partial) and source.func is _current_channel_value
+
+
+def _current_channel_value(bone: bpy.types.PoseBone, prop: str, index: int, _frame: float) -> float:
+    return float(getattr(bone, prop)[index])
+
+
+# ---------------------------------------------------------------- bones that strips or drivers move
+
+
+class BoneTargets:
+    """Channels (data path, index) of an armature that are moved by more than the F-curves of its Action."""
+
+    def __init__(self, rig: bpy.types.Object, channels: Iterable[_ChannelKey]) -> None:
+        data = rig.animation_data
+        drivers = [] if data is None else [curve for curve in data.drivers if not is_screw_driver_curve(curve)]
+        driven = {(curve.data_path, curve.array_index) for curve in drivers if not curve.mute}
+        everything = data is not None and has_nla_strips(data)
+        self.keys = {key for key in channels if everything or key in driven}
+        self._rig, self._frame = rig, 0.0
+        self._now: dict[_ChannelKey, float] = {}
+        self._before: dict[_ChannelKey, float] = {}
+
+    def look(self, frame: float) -> None:
+        """Read the channels at ``frame``, the last one evaluated. Called once for each frame."""
+        self._frame, self._before = frame, self._now
+        self._now = {key: self._read(key) for key in self.keys}
+
+    def at(self, key: _ChannelKey, frame: float) -> float:
+        """Return the value of a channel at a frame, extrapolated linearly from its last two values."""
+        if key not in self._now:  # the simulation has not begun
+            return self._read(key)
+        now = self._now[key]
+        return now + (frame - self._frame) * (now - self._before.get(key, now))
+
+    def _read(self, key: _ChannelKey) -> float:
+        path, index = key
+        return float(self._rig.path_resolve(path)[index])
+
+
+def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether anything but the mechanism's own Action and settings animates the scene's physics.
+
+    That is: strips and drivers of the mechanism, the scene's gravity, bodies that follow keyframes, animated force
+    fields.
+    """
+    if has_mixed_animation(rig) or _is_animated(scene):
+        return True
+    world = scene.rigidbody_world
+    held = world.collection if world is not None else None
+    for obj in held.objects if held is not None else ():
+        if record_of(obj).model == rig or is_static(obj) or obj.rigid_body is None:
+            continue
+        if obj.rigid_body.kinematic or _is_animated(obj):
+            return True
+    return any(obj.field is not None and obj.field.type != "NONE" and _is_object_animated(obj) for obj in scene.objects)
+
+
+def has_mixed_animation(rig: bpy.types.Object) -> bool:
+    """Return whether strips, or drivers of the user's, move the bones of a mechanism besides its Action."""
+    data = rig.animation_data
+    if data is None:
+        return False
+    return has_nla_strips(data) or any(not is_screw_driver_curve(curve) for curve in data.drivers)
+
+
+def has_nla_strips(data: bpy.types.AnimData) -> bool:
+    """Return whether NLA strips are evaluated besides an Action."""
+    return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
+
+
+def _is_object_animated(obj: bpy.types.Object) -> bool:
+    """Return whether an object, or one of its parents, is animated or constrained."""
+    holder: bpy.types.Object | None = obj
+    while holder is not None:
+        if _is_animated(holder) or len(holder.constraints):
+            return True
+        holder = holder.parent
+    return False
+
+
+def _is_animated(block: Any) -> bool:
+    data = block.animation_data
+    if data is None:
+        return False
+    return data.action is not None or has_nla_strips(data) or bool(len(data.drivers))
