@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import bpy
 
@@ -15,14 +16,22 @@ from .blender.data.properties import model as properties
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
 from .blender.events import handlers
+from .blender.events.runtime_state import Lifetime, RuntimeState, state_of
 from .blender.physics.simulation import handler_table
 
-_state: dict[str, Any] = {"on": False}
+
+@dataclass
+class _Registration(RuntimeState):
+    """Whether ``register`` ran, and the handle of our command."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    is_on: bool = False
+    command: Any = None
 
 
 def is_registered() -> bool:
     """Return whether ``register`` ran."""
-    return _state["on"]
+    return state_of(_Registration).is_on
 
 
 def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
@@ -34,12 +43,13 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     Note:
         As a Python module, Blender 4.2 crashes at exit while anything of ours is registered, hence the ``atexit`` call.
     """
-    if _state["on"]:
+    if is_registered():
         return
     atexit.register(unregister)
     from .blender import ui  # 0.2 s that unregistered use does not need
 
     properties.register()
+    handlers.register_states()  # first of all handlers
     change_counter.register()
     copied_mechanisms.register()  # before handlers that take a new name for the user's
     migration.register()  # before any handler reads a mechanism
@@ -50,21 +60,22 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     ui.register()
     locale.register()
     if command is not None:
-        _state["command"] = bpy.utils.register_cli_command("knuckle", command)
-    _state["on"] = True
+        state_of(_Registration).command = bpy.utils.register_cli_command("knuckle", command)
+    state_of(_Registration).is_on = True
     handlers.register()  # last: all file handlers are registered by now
 
 
 def unregister() -> None:
     """Undo ``register``, in reverse order; do nothing if not registered."""
-    if not _state["on"]:
+    if not is_registered():
         return
     atexit.unregister(unregister)
     from .blender import ui
 
     handlers.unregister()
-    if "command" in _state:
-        bpy.utils.unregister_cli_command(_state.pop("command"))
+    command = state_of(_Registration).command
+    if command is not None:
+        bpy.utils.unregister_cli_command(command)
     locale.unregister()
     ui.unregister()
     live_mirror.unregister()
@@ -75,4 +86,4 @@ def unregister() -> None:
     copied_mechanisms.unregister()
     change_counter.unregister()
     properties.unregister()
-    _state["on"] = False
+    handlers.unregister_states()

@@ -41,6 +41,7 @@ from .data.access import armature_of, record_of, settings
 from .data.channels import servo_names_by_joint
 from .data.conversion import read_dofs, read_shape, unflatten_pose
 from .data.queries import is_part, joint_bones, parts, rigs_in
+from .events.runtime_state import RuntimeState, forget, state_of
 from .physics.actuators.dof_coordinates import closed_form_coordinates
 from .rig.joint_frames import constraint_rotation
 
@@ -367,18 +368,22 @@ class MechanismIndex:
         return DofTable(self.rows)
 
 
-_indices: dict[int, MechanismIndex] = {}
+@dataclass
+class _KnownIndex(RuntimeState):
+    """Index of a mechanism."""
+
+    index: MechanismIndex | None = None
 
 
 def clear_mechanism_indices() -> None:
-    """Clear the cache: records changed, or another file was opened."""
-    _indices.clear()
+    """Clear the cache: records changed."""
+    forget(_KnownIndex)
 
 
 def update_joint_index(empty: bpy.types.Object) -> None:
     """Update the cache for a joint whose record changed: only its stops where nothing else did, else clear it."""
     rig = record_of(empty).model
-    roster = _indices.get(rig.session_uid) if rig is not None else None
+    roster = state_of(_KnownIndex, rig).index if rig is not None else None
     if roster is None:
         return
     joint = roster.joint_of(empty)
@@ -408,9 +413,10 @@ def mechanism_index(rig: bpy.types.Object) -> MechanismIndex:
     uids = np.empty(len(objects), dtype=np.int32)
     objects.foreach_get("session_uid", uids)
     bones = rig.pose.bones.keys()
-    found = _indices.get(rig.session_uid)
+    known = state_of(_KnownIndex, rig)
+    found = known.index
     if found is None or found.bones != bones or not np.array_equal(found.objects, uids):
-        found = _indices[rig.session_uid] = _read_index(rig, MechanismIndex(uids.astype(np.int64), bones))
+        found = known.index = _read_index(rig, MechanismIndex(uids.astype(np.int64), bones))
     return found
 
 

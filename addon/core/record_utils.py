@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
+from functools import cache
 from operator import attrgetter
 from typing import Any, NoReturn
 
@@ -18,7 +19,6 @@ import numpy as np
 from .model import Array, Mechanism
 from .transforms import bitwise_equal
 
-_FIELD_GETTERS: dict[type, Callable[[Any], Sequence[Any]]] = {}
 #: Immutable types, which need no copy.
 _IMMUTABLE_TYPES = frozenset({str, float, int, bool, bytes, type(None)})
 
@@ -45,11 +45,15 @@ _RECORD_FIELDS = frozenset({"bodies", "joints", "frames", "behaviours"})
 
 def _copy_record(record: Any) -> Any:
     kind = type(record)
-    values = _FIELD_GETTERS.get(kind)
-    if values is None:
-        names = [field.name for field in dataclasses.fields(kind)]
-        values = _FIELD_GETTERS[kind] = attrgetter(*names) if len(names) > 1 else lambda it: [getattr(it, *names)]
-    return kind(*[value if type(value) in _IMMUTABLE_TYPES else _copy_value(value) for value in values(record)])
+    values = _field_getter(kind)(record)
+    return kind(*[value if type(value) in _IMMUTABLE_TYPES else _copy_value(value) for value in values])
+
+
+@cache
+def _field_getter(kind: type) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that reads all fields of records of a kind."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return attrgetter(*names) if len(names) > 1 else lambda it: [getattr(it, *names)]
 
 
 def _copy_value(value: Any) -> Any:
@@ -105,7 +109,6 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)  # pickled records share it as well
 
 
-_COMPARED_GETTERS: dict[type, Callable[[Any], tuple[Any, ...]] | None] = {}
 #: Fields that comparison ignores: the position in the file, and what no file format has.
 _UNCOMPARED_FIELDS = frozenset({"line", "mirror_plane", "servo_stiffness", "servo_damping"})
 _SCALAR_TYPES = frozenset({str, float, int, bool})
@@ -127,7 +130,7 @@ def records_equal(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(records_equal, one, other))
     if kind is dict:
         return one.keys() == other.keys() and all(records_equal(value, other[key]) for key, value in one.items())
-    values = _COMPARED_GETTERS[kind] if kind in _COMPARED_GETTERS else _compared_getter(kind)
+    values = _compared_getter(kind)
     if values is None:
         return bool(one == other)
     for mine, theirs in zip(values(one), values(other), strict=True):
@@ -138,6 +141,7 @@ def records_equal(one: Any, other: Any) -> bool:
     return True
 
 
+@cache
 def _compared_getter(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
     """Return a function that gets the compared values of a record; None for types that are no records."""
     names = (
@@ -145,8 +149,7 @@ def _compared_getter(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
         if _is_record(kind)
         else []
     )
-    _COMPARED_GETTERS[kind] = attrgetter(*names) if len(names) > 1 else None
-    return _COMPARED_GETTERS[kind]
+    return attrgetter(*names) if len(names) > 1 else None
 
 
 def _is_record(kind: type) -> bool:

@@ -21,11 +21,13 @@ from tests.support.snapshot import differences, snapshot
 @pytest.fixture
 def found(blank: Any) -> Iterator[list[CheckRow]]:
     """What the last check of the session found; nothing at first."""
+    from addon.blender.events.runtime_state import state_of
     from addon.blender.ui import preferences
 
-    preferences._check_rows.clear()
-    yield preferences._check_rows
-    preferences._check_rows.clear()
+    rows = state_of(preferences._LastCheck).rows
+    rows.clear()
+    yield rows
+    rows.clear()
 
 
 def part(rows: list[CheckRow], name: str) -> CheckRow:
@@ -80,9 +82,10 @@ def drawn(rows: list[CheckRow]) -> list[tuple[str, str, bool]]:
     """What the preferences show of rows: text, icon and whether it is red."""
     import bpy
 
+    from addon.blender.events.runtime_state import state_of
     from addon.blender.ui import preferences
 
-    preferences._check_rows[:] = rows
+    state_of(preferences._LastCheck).rows[:] = rows
     shown: list[tuple[str, str, bool]] = []
 
     def layout() -> Any:

@@ -147,7 +147,8 @@ def main(folder: Path, old: Path, new: Path) -> None:
 
 def symmetric() -> Any:
     """Whether edits of halves are followed."""
-    return sys.modules[f"{NAME}.blender.editing.symmetry.live_mirror"]._state["on"]
+    mirror = sys.modules[f"{NAME}.blender.editing.symmetry.live_mirror"]
+    return mirror.state_of(mirror._LiveMirror).is_on
 
 
 def step(name: str) -> None:

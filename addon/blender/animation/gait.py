@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import bpy
 import numpy as np
@@ -26,6 +27,7 @@ from ..data.conversion import read_dofs, unflatten_pose
 from ..data.documents import document_bytes
 from ..data.properties.model import input_property_name
 from ..data.queries import parts
+from ..events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from .keying import LINEAR, key_bone_paths, key_servos
 
 
@@ -40,24 +42,27 @@ class LiveValues:
     servos: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-NO_LIVE_VALUES = LiveValues()
-#: By the rig's ``session_uid``, which a new name does not change.
-_live_values: dict[int, LiveValues] = {}
+@dataclass
+class _LiveInput(RuntimeState):
+    """Live Input values of a mechanism."""
+
+    lifetime: ClassVar = Lifetime.FILE
+    values: LiveValues = field(default_factory=LiveValues)
 
 
 def live_values(rig: bpy.types.Object) -> LiveValues:
     """Return the Live Input values of a mechanism."""
-    return _live_values.get(rig.session_uid, NO_LIVE_VALUES) if _live_values else NO_LIVE_VALUES
+    return state_of(_LiveInput, rig).values
 
 
 def set_live_values(uid: int, values: LiveValues) -> None:
     """Set the Live Input values of the mechanism with a ``session_uid``, overriding its inputs and servos."""
-    _live_values[uid] = values
+    state_of(_LiveInput, uid).values = values
 
 
 def clear_live_values(uid: int) -> None:
     """Remove the Live Input values of the mechanism with a ``session_uid``."""
-    _live_values.pop(uid, None)
+    forget(_LiveInput, uid)
 
 
 #: Behaviors of documents in a list, which is empty for a document without. Read-only.

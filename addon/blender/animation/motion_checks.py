@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import bpy
 import numpy as np
@@ -26,6 +26,8 @@ from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.conversion import read_dofs
 from ..data.queries import RigParts, collection_object_names
 from ..events import signals
+from ..events.handlers import Connections, Handlers, connect, disconnect
+from ..events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from ..rig.ball_channels import coordinates_from_keys, subdivision_positions
 from .actions import active_action, may_belong_to
 from .fcurves import CurveId, channel_curve_id, has_active_cycles, posing_curves, read_keys, servo_curve_ids
@@ -353,8 +355,19 @@ class _CachedChecks:
         )
 
 
-_cache: dict[int, _CachedChecks] = {}
-_change_counter = {"number": 0}
+@dataclass
+class _KnownChecks(RuntimeState):
+    """Cached results for a mechanism."""
+
+    checks: _CachedChecks | None = None
+
+
+@dataclass
+class _MotionChanges(RuntimeState):
+    """Number of changes of Actions and of joints' stops."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    number: int = 0
 
 
 def cached_overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[MotionOverview]:
@@ -380,7 +393,7 @@ def cached_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[ServoRow]
 def _current_cache(rig: bpy.types.Object, scene: bpy.types.Scene) -> _CachedChecks:
     action = active_action(rig)
     state = (
-        _change_counter["number"],
+        change_count(),
         tuple(action.session_uid for action in bpy.data.actions),
         action.session_uid if action is not None else 0,
         Clock.of(scene),
@@ -388,22 +401,22 @@ def _current_cache(rig: bpy.types.Object, scene: bpy.types.Scene) -> _CachedChec
         collection_object_names(rig),
         tuple(armature_of(rig).bones.keys()),
     )
-    kept = _cache.get(rig.session_uid)
-    if kept is None or kept.state != state:
-        kept = _cache[rig.session_uid] = _CachedChecks(state, motion_overviews(rig, scene))
-    return kept
+    known = state_of(_KnownChecks, rig)
+    if known.checks is None or known.checks.state != state:
+        known.checks = _CachedChecks(state, motion_overviews(rig, scene))
+    return known.checks
 
 
 def change_count() -> int:
     """Return the change counter: it grows whenever an Action or a joint's stops may have changed."""
-    return _change_counter["number"]
+    return state_of(_MotionChanges).number
 
 
 @persistent
 def invalidate_motion_checks(*_: Any) -> None:
     """Invalidate all cached results."""
-    _change_counter["number"] += 1
-    _cache.clear()
+    state_of(_MotionChanges).number += 1
+    forget(_KnownChecks)
 
 
 @persistent
@@ -412,29 +425,21 @@ def _on_depsgraph_update(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) ->
         invalidate_motion_checks()
 
 
-_HANDLERS = (
+_HANDLERS: Handlers = (
     ("depsgraph_update_post", _on_depsgraph_update),
     ("undo_post", invalidate_motion_checks),
     ("redo_post", invalidate_motion_checks),
     ("load_post", invalidate_motion_checks),
     ("load_factory_startup_post", invalidate_motion_checks),
 )
+_LISTENERS: Connections = ((signals.on_joint_change, invalidate_motion_checks),)
 
 
 def register() -> None:
-    """Register the handlers and signal listeners for changes of Actions and stops; safe to call twice."""
-    unregister()
-    for name, act in _HANDLERS:
-        getattr(bpy.app.handlers, name).append(act)
-    signals.on_joint_change.append(invalidate_motion_checks)
+    """Add the handlers and listeners for changes of Actions and stops."""
+    connect(_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
-    """Remove the handlers and signal listeners, and clear the cache."""
-    for name, act in _HANDLERS:
-        calls = getattr(bpy.app.handlers, name)
-        if act in calls:
-            calls.remove(act)
-    if invalidate_motion_checks in signals.on_joint_change:
-        signals.on_joint_change.remove(invalidate_motion_checks)
-    invalidate_motion_checks()
+    """Remove the handlers and listeners."""
+    disconnect(_HANDLERS, _LISTENERS)

@@ -10,7 +10,8 @@ Note:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import bpy
 from bpy.app.handlers import persistent
@@ -20,17 +21,27 @@ from ..data.access import action_record, armature_of, armature_settings, bone_re
 from ..data.channels import bone_of_path, path_with_renamed_bone, servo_names_by_joint
 from ..data.queries import is_foreign
 from ..events.handlers import Handlers, connect, disconnect
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from ..events.signals import on_bones_renamed, signals_blocked
 from .loops import live_solver
 
 #: Role of a bone: joint id, root body id, step of the joint's chain.
 BoneRole = tuple[str, str, int]
-#: Names of all bones at the last check, by their armature's ``session_uid``: one comparison decides whether there is
-#: anything to do.
-_known_names: dict[int, list[str]] = {}
-#: Role of the bone by each of its present and past names. Undo restores a bone's name, but not always what was updated
-#: with it (Blender stores the undo step before it calls the handlers).
-_past_names: dict[int, dict[str, BoneRole]] = {}
+
+
+@dataclass
+class _BoneNames(RuntimeState):
+    """Names of an armature's bones.
+
+    Attributes:
+        known: Names of all bones at the last check: one comparison decides whether there is anything to do.
+        past: Role of the bone by each of its present and past names. Undo restores a bone's name, but not always what
+            was updated with it (Blender stores the undo step before it calls the handlers).
+    """
+
+    lifetime: ClassVar = Lifetime.FILE
+    known: list[str] | None = None
+    past: dict[str, BoneRole] = field(default_factory=dict)
 
 
 @persistent
@@ -70,7 +81,7 @@ def _is_transform(operator: bpy.types.Operator) -> bool:
 
 def _check_names() -> None:
     for data in bpy.data.armatures:
-        if data.is_editmode or _known_names.get(data.session_uid) == data.bones.keys():
+        if data.is_editmode or state_of(_BoneNames, data).known == data.bones.keys():
             continue
         rig = armature_settings(data).rig
         if rig is not None and rig.data == data and not is_foreign(rig):
@@ -80,8 +91,8 @@ def _check_names() -> None:
 def record_bone_names(rig: bpy.types.Object, tasks: Mapping[str, BoneRole]) -> None:
     """Record the bones of a newly built rig: roles by name."""
     data = armature_of(rig)
-    _past_names[data.session_uid] = dict(tasks)
-    _known_names[data.session_uid] = data.bones.keys()
+    names = state_of(_BoneNames, data)
+    names.past, names.known = dict(tasks), data.bones.keys()
 
 
 def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
@@ -95,7 +106,8 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
         New names by old names.
     """
     data = armature_of(rig)
-    if data.session_uid not in _known_names:
+    names = state_of(_BoneNames, data)
+    if names.known is None:
         _link_servo_names(rig)
     went = _renamed_bones(data)
     stale = _stale_names(data)
@@ -104,7 +116,7 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
             _follow_actions(rig, went, stale)
             _follow_drivers(rig, {**stale, **went})
             _update_servo_names(rig)
-    past, before = _past_names.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
+    past, before = names.past, {new: old for old, new in went.items()}
     for bone in data.bones:
         record = bone_record(bone)
         if (record.known_name or record.built_name) != bone.name:
@@ -113,11 +125,11 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
             past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step
     if went or stale:
         live_solver.invalidate_loops(rig)
-    _known_names[data.session_uid] = data.bones.keys()
+    names.known = data.bones.keys()
     if went and tell:
         for act in on_bones_renamed:
             act(rig, went)
-        if _known_names[data.session_uid] != data.bones.keys():  # listeners renamed the bones of twins
+        if names.known != data.bones.keys():  # listeners renamed the bones of twins
             went |= follow_renamed_bones(rig, tell=False)
     return went
 
@@ -137,7 +149,7 @@ def _renamed_bones(data: bpy.types.Armature) -> dict[str, str]:
 
 def _stale_names(data: bpy.types.Armature) -> dict[str, str]:
     """Return the present names of bones by past names that no bone has any more."""
-    past = _past_names.get(data.session_uid, {})
+    past = state_of(_BoneNames, data).past
     gone = {name: task for name, task in past.items() if name not in data.bones}
     if not gone:
         return {}
@@ -237,17 +249,8 @@ def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
 # ---------------------------------------------------------------- handlers
 
 
-@persistent
-def clear_bone_names(*_args: Any) -> None:
-    """Clear the recorded names when another .blend is opened."""
-    _known_names.clear()
-    _past_names.clear()
-
-
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", clear_bone_names),
-    ("load_factory_startup_post", clear_bone_names),
     ("undo_post", after_step),
     ("redo_post", after_step),
 )
@@ -259,6 +262,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove the handlers, and clear the recorded names."""
+    """Remove the handlers."""
     disconnect(_HANDLERS)
-    clear_bone_names()

@@ -31,6 +31,7 @@ from ..data.access import record_of
 from ..data.change_counter import SceneModels, models_between_changes
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import rigs_of
+from ..events.runtime_state import RuntimeState, state_of
 from ..rig.bone_limits import (
     ChannelStops,
     Ranges,
@@ -267,16 +268,27 @@ def _rotation_order(dofs: Sequence[KnuckleDof], step: int) -> str:
 _EULER_ORDERS = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"}
 #: Version of a rig's limits, names of its bones in order, and their rotation modes.
 _State = tuple[int, tuple[str, ...], bytes]
-#: Stops of rigs, and the state for which they are valid, by ``session_uid``.
-_cache: dict[int, tuple[_State, dict[str, BoneStops]]] = {}
-#: Version of the limits and rotation modes of rigs whose limits are plain, and suffice as long as no bone rotates far,
-#: by ``session_uid``.
-_plain_states: dict[int, tuple[int, bytes]] = {}
+
+
+@dataclass
+class _RigStops(RuntimeState):
+    """Stops of a rig.
+
+    Attributes:
+        stops: Stops by property; None before they are collected.
+        valid_for: State for which they are valid.
+        plain_for: Version of the limits, and rotation modes, if the limits are plain and suffice as long as no bone
+            rotates far.
+    """
+
+    stops: dict[str, BoneStops] | None = None
+    valid_for: _State | None = None
+    plain_for: tuple[int, bytes] | None = None
 
 
 def mark_limits_plain(rig: bpy.types.Object) -> None:
     """Record that the limits of a rig are plain and suffice as long as no bone rotates far."""
-    _plain_states[rig.session_uid] = limits_version(rig), _rotation_modes(rig)
+    state_of(_RigStops, rig).plain_for = limits_version(rig), _rotation_modes(rig)
 
 
 def _rig_state(rig: bpy.types.Object) -> _State:
@@ -297,12 +309,12 @@ def _rotation_modes(rig: bpy.types.Object) -> bytes:
 
 def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
     """Return the stops of a rig's bones by property, collected once per state of the rig."""
-    _plain_states.pop(rig.session_uid, None)
-    state, kept = _rig_state(rig), _cache.get(rig.session_uid)
-    if kept is None or kept[0] != state:
-        found = {prop: BoneStops.of(rig, prop, found) for prop, found in _stopped_bones(rig).items()}
-        kept = _cache[rig.session_uid] = state, found
-    return kept[1]
+    state, kept = _rig_state(rig), state_of(_RigStops, rig)
+    kept.plain_for = None
+    if kept.stops is None or kept.valid_for != state:
+        kept.stops = {prop: BoneStops.of(rig, prop, found) for prop, found in _stopped_bones(rig).items()}
+        kept.valid_for = state
+    return kept.stops
 
 
 def bone_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
@@ -320,9 +332,8 @@ def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> Non
     """Keep bones at their stops after a frame or a change of poses was evaluated. Blender then evaluates again."""
     for rig in _posed_models(models):
         evaluated = rig.evaluated_get(depsgraph)
-        if _plain_states.get(rig.session_uid) == (limits_version(rig), _rotation_modes(rig)) and _is_in_exact_range(
-            evaluated
-        ):
+        plain_for = state_of(_RigStops, rig).plain_for
+        if plain_for == (limits_version(rig), _rotation_modes(rig)) and _is_in_exact_range(evaluated):
             continue
         every = bone_stops(rig).values()
         for stops in every:
@@ -356,7 +367,7 @@ def before_save(*_args: Any) -> None:
 def reset_limits() -> None:
     """Reset all limits to plain ones: a fixed bone would be stuck where no handler updates it."""
     for rig in (rig for armature in bpy.data.armatures for rig in rigs_of(armature)):
-        if rig.session_uid in _cache:
+        if state_of(_RigStops, rig).stops is not None:
             for stops in bone_stops(rig).values():
                 stops.release(rig)
 
@@ -364,14 +375,6 @@ def reset_limits() -> None:
 @persistent
 def after_load(*_args: Any) -> None:
     """Keep bones of an opened .blend at their stops: Blender reports no change."""
-    invalidate_bone_stops()
     for rig in {rig for scene in bpy.data.scenes for rig in _posed_models(models_between_changes(scene))}:
         for stops in bone_stops(rig).values():
             stops.keep(rig, rig)
-
-
-@persistent
-def invalidate_bone_stops(*_args: Any) -> None:
-    """Invalidate all collected stops."""
-    _cache.clear()
-    _plain_states.clear()

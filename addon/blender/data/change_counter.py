@@ -6,25 +6,43 @@ Panels are drawn far more often than anything changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .access import armature_of, record_of
 from .queries import parts, rigs_in
 
 #: Name of each joint and whether it is the dependent joint of a closed loop; then the names of the bones.
 RigNames = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
 
-_counter = {"number": 0}
 _Result = TypeVar("_Result")
 
-#: Results by function and the armature's ``session_uid``, with the state for which they were computed.
-_cached: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
-#: The mechanisms of scenes by the scene's ``session_uid``.
-_scene_models: dict[int, SceneModels] = {}
+
+@dataclass
+class _Changes(RuntimeState):
+    """Number of changes so far."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    number: int = 0
+
+
+@dataclass
+class _Results(RuntimeState):
+    """Results of functions of a mechanism, with the state for which they were computed."""
+
+    known: dict[Callable[..., Any], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
+
+
+@dataclass
+class _KnownModels(RuntimeState):
+    """The mechanisms of a scene."""
+
+    models: SceneModels | None = None
 
 
 def cached_until_change(ask: Callable[[bpy.types.Object], _Result], rig: bpy.types.Object) -> _Result:
@@ -35,10 +53,10 @@ def cached_until_change(ask: Callable[[bpy.types.Object], _Result], rig: bpy.typ
             names, which stay valid when those are freed.
         rig: The armature object.
     """
-    state = change_state(rig)
-    kept = _cached.get((ask, rig.session_uid))
+    state, known = change_state(rig), state_of(_Results, rig).known
+    kept = known.get(ask)
     if kept is None or kept[0] != state:
-        kept = _cached[ask, rig.session_uid] = state, ask(rig)
+        kept = known[ask] = state, ask(rig)
     answer: _Result = kept[1]
     return answer
 
@@ -62,7 +80,7 @@ def _change_counts() -> tuple[int, ...]:
     Note:
         The count reveals what a script added or deleted, which Blender reports only with the next depsgraph update.
     """
-    return _counter["number"], len(bpy.data.objects)
+    return state_of(_Changes).number, len(bpy.data.objects)
 
 
 class SceneModels:
@@ -75,7 +93,7 @@ class SceneModels:
         self.every = list(rigs_in(scene, linked=True))
         self._data = self._data_uids()
         self._kept: dict[int, Any] = {}
-        self._cached_at = _counter["number"]
+        self._cached_at = state_of(_Changes).number
 
     def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]]) -> list[bpy.types.Object]:
         """Return the mechanisms that a function selects from the scene, computed once."""
@@ -86,8 +104,9 @@ class SceneModels:
     @property
     def kept(self) -> dict[int, Any]:
         """Values by the ``session_uid`` of a mechanism, emptied by every change, also one during the present frame."""
-        if self._cached_at != _counter["number"]:
-            self._kept, self._cached_at = {}, _counter["number"]
+        now = state_of(_Changes).number
+        if self._cached_at != now:
+            self._kept, self._cached_at = {}, now
         return self._kept
 
     def holds(self, state: tuple[int, ...]) -> bool:
@@ -104,10 +123,10 @@ class SceneModels:
 def models_between_changes(scene: bpy.types.Scene) -> SceneModels:
     """Return the mechanisms of a scene, from the cache while nothing changed."""
     state = *_change_counts(), len(scene.collection.children)
-    kept = _scene_models.get(scene.session_uid)
-    if kept is None or not kept.holds(state):
-        kept = _scene_models[scene.session_uid] = SceneModels(scene, state)
-    return kept
+    known = state_of(_KnownModels, scene)
+    if known.models is None or not known.models.holds(state):
+        known.models = SceneModels(scene, state)
+    return known.models
 
 
 def joint_and_bone_names(rig: bpy.types.Object) -> RigNames:
@@ -123,23 +142,15 @@ def _read_names(rig: bpy.types.Object) -> RigNames:
 @persistent
 def count_change(*_args: Any) -> None:
     """Count a change."""
-    _counter["number"] += 1
-
-
-@persistent
-def clear_change_cache(*_args: Any) -> None:
-    """Count a change and clear the caches, after undo, redo or loading a file."""
-    count_change()
-    _cached.clear()
-    _scene_models.clear()
+    state_of(_Changes).number += 1
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", count_change),
-    ("undo_post", clear_change_cache),
-    ("redo_post", clear_change_cache),
-    ("load_post", clear_change_cache),
-    ("load_factory_startup_post", clear_change_cache),
+    ("undo_post", count_change),
+    ("redo_post", count_change),
+    ("load_post", count_change),
+    ("load_factory_startup_post", count_change),
 )
 
 
@@ -149,6 +160,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove the handlers and clear the caches."""
+    """Remove the handlers."""
     disconnect(_HANDLERS)
-    clear_change_cache()

@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .access import armature_of, armature_settings, record_of, settings
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
@@ -86,13 +88,29 @@ def _children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, ChildrenB
 
 _NAMED_ROLES = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
-#: Processed armatures: ``session_uid`` of the object and of its data.
-_adopted: set[tuple[int, int]] = set()
-#: Armatures built here or loaded with their file, by ``session_uid``. Not cleared by undo, which may lead back to the
-#: file as it was read, without marks of this session.
-_session_models: set[int] = set()
-#: State of the armatures at the last search.
-_last_state: dict[str, tuple[Any, ...] | None] = {"armatures": None}
+
+@dataclass
+class _Adopted(RuntimeState):
+    """Processed armatures, until undo, which may revert the processing.
+
+    Attributes:
+        keys: ``session_uid`` of the object and of its data.
+        armatures: State of the armatures at the last search.
+    """
+
+    keys: set[tuple[int, int]] = field(default_factory=set)
+    armatures: tuple[Any, ...] | None = None
+
+
+@dataclass
+class _SessionModels(RuntimeState):
+    """Armatures built here or loaded with their file, by ``session_uid``.
+
+    Undo does not end it, since it may lead back to the file as it was read, without marks of this session.
+    """
+
+    lifetime: ClassVar = Lifetime.FILE
+    uids: set[int] = field(default_factory=set)
 
 
 def adopt_copied_model(rig: bpy.types.Object) -> None:
@@ -106,7 +124,7 @@ def adopt_copied_model(rig: bpy.types.Object) -> None:
     if model.rig == rig and not _contains_model(model.collection, rig):
         model.collection = next((each for each in rig.users_collection if _contains_model(each, rig)), model.collection)
     if record_of(rig).settled != _session_tag(rig):
-        if rig.session_uid not in _session_models:
+        if rig.session_uid not in state_of(_SessionModels).uids:
             restore_collision_children(rig, _find_original(rig))
             _restore_names(rig)
         record_of(rig).settled = _session_tag(rig)
@@ -179,12 +197,12 @@ def _role_and_id(obj: bpy.types.Object) -> tuple[str, str]:
 def mark_as_adopted(rig: bpy.types.Object) -> None:
     """Mark a new mechanism as processed: it owns its settings, and none of its names is numbered by Blender."""
     assert rig.data is not None
-    _adopted.add((rig.session_uid, rig.data.session_uid))
+    state_of(_Adopted).keys.add((rig.session_uid, rig.data.session_uid))
     _mark_as_session_model(rig)
 
 
 def _mark_as_session_model(rig: bpy.types.Object) -> None:
-    _session_models.add(rig.session_uid)
+    state_of(_SessionModels).uids.add(rig.session_uid)
     record_of(rig).settled = _session_tag(rig)
 
 
@@ -195,19 +213,19 @@ def adopt_new_models(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -
     Runs only where the armatures or their users changed: a search through all updates that Blender reports would take
     long after every change.
     """
-    state = _armature_state()
-    if state == _last_state["armatures"]:
+    state, adopted = _armature_state(), state_of(_Adopted)
+    if state == adopted.armatures:
         return
-    _last_state["armatures"] = state
+    adopted.armatures = state
     for rig in _editable_models():
         if not rig.users_scene:
             continue
         key = rig.session_uid, armature_of(rig).session_uid
         cleared = settings(rig).rig is None and settings(rig).collection is None  # checks must still find it so
-        if not cleared and (key not in _adopted or settings(rig).rig is None):
-            _adopted.add(key)
+        if not cleared and (key not in adopted.keys or settings(rig).rig is None):
+            adopted.keys.add(key)
             adopt_copied_model(rig)
-            _last_state["armatures"] = None  # its owner changed
+            adopted.armatures = None  # its owner changed
 
 
 def _armature_state() -> tuple[Any, ...]:
@@ -224,17 +242,8 @@ def _owner(data: bpy.types.Armature) -> int:
 
 
 @persistent
-def clear_adopted(*_args: Any) -> None:
-    """Clear the processed armatures after undo, which may revert the processing."""
-    _adopted.clear()
-    _last_state["armatures"] = None
-
-
-@persistent
 def mark_loaded_models(*_args: Any) -> None:
     """Mark the mechanisms of a loaded file as processed: they were when they came into it."""
-    clear_adopted()
-    _session_models.clear()
     for rig in _editable_models():
         _mark_loaded(rig)
 
@@ -261,8 +270,6 @@ _HANDLERS: Handlers = (
     ("depsgraph_update_post", adopt_new_models),
     ("load_post", mark_loaded_models),
     ("load_factory_startup_post", mark_loaded_models),
-    ("undo_post", clear_adopted),
-    ("redo_post", clear_adopted),
 )
 
 
@@ -279,10 +286,8 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove the handlers and clear the state."""
+    """Remove the handlers."""
     disconnect(_HANDLERS)
-    clear_adopted()
-    _session_models.clear()
 
 
 def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Object:

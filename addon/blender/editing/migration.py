@@ -11,6 +11,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -29,6 +30,7 @@ from ..data.documents import read_document
 from ..data.properties.model import CLASSES, DATA_VERSION
 from ..data.queries import child_collection, is_foreign, is_from_newer_release, parts, rigs_of
 from ..events.handlers import Handlers, connect, disconnect
+from ..events.runtime_state import RuntimeState, state_of
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import store_friction
 from ..reconcile.rig_update import existing_bones, record_joints
@@ -340,14 +342,17 @@ def _path_holders() -> Iterator[Any]:
 
 # ---------------------------------------------------------------- handlers
 
-#: ``session_uid`` of the armature data of mechanisms that were checked.
-_checked: set[int] = set()
+
+@dataclass
+class _CheckedArmatures(RuntimeState):
+    """``session_uid`` of the armature data of mechanisms that were checked; undo may restore an old mechanism."""
+
+    uids: set[int] = field(default_factory=set)
 
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """Migrate mechanisms after a .blend was opened."""
-    _checked.clear()
+    """Migrate mechanisms after a .blend was opened, and after undo and redo."""
     _migrate_new_models()
 
 
@@ -359,10 +364,11 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 
 
 def _migrate_new_models() -> None:
+    checked = state_of(_CheckedArmatures).uids
     for data in bpy.data.armatures:
-        if data.session_uid in _checked or data.is_editmode:
+        if data.session_uid in checked or data.is_editmode:
             continue
-        _checked.add(data.session_uid)
+        checked.add(data.session_uid)
         rig = armature_settings(data).rig
         if rig is None or rig.data != data:
             continue
@@ -383,7 +389,7 @@ def _migrate_new_models() -> None:
 
 _HANDLERS: Handlers = (
     ("load_post", after_load),
-    ("undo_post", after_load),  # undo may restore an old mechanism
+    ("undo_post", after_load),
     ("redo_post", after_load),
     ("depsgraph_update_post", after_update),
 )
@@ -397,4 +403,3 @@ def register() -> None:
 def unregister() -> None:
     """Remove the handlers."""
     disconnect(_HANDLERS)
-    _checked.clear()

@@ -11,13 +11,15 @@ Note:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import bpy
 from bpy.app.handlers import persistent
 
 from ...formats.document import cache
+from .runtime_state import Lifetime, RuntimeState, end_states, state_of
 
 #: Before and after a step of undo or redo.
 _HISTORY_PRE = (
@@ -25,13 +27,12 @@ _HISTORY_PRE = (
     "physics.simulation.undo_guard.before_history_step",
 )
 _HISTORY_POST = (
-    "data.change_counter.clear_change_cache",
-    "data.copied_mechanisms.clear_adopted",
+    "events.handlers.end_history_states",
+    "data.change_counter.count_change",
     "editing.migration.after_load",
     "animation.renamed_bones.after_step",
     "physics.simulation.undo_guard.after_history_step",
     "data.datablocks.rebuild_object_lists",
-    "animation.rotation_stops.invalidate_bone_stops",
     "physics.simulation.frame_handlers.reset_after_undo",
     "editing.symmetry.live_mirror.after_undo_step",
     "ui.simulation.physics_view._on_undo",
@@ -44,15 +45,14 @@ _HISTORY_POST = (
 HANDLER_ORDER: Mapping[str, Sequence[str]] = {
     "load_pre": ("physics.simulation.live_input.end_live_sessions",),
     "load_post": (
-        "data.change_counter.clear_change_cache",
+        "events.handlers.end_file_states",
+        "data.change_counter.count_change",
         "data.copied_mechanisms.mark_loaded_models",
         "editing.migration.after_load",
-        "animation.renamed_bones.clear_bone_names",
         "events.handlers.clear_document_cache",
         "animation.rotation_stops.after_load",
         "physics.simulation.frame_handlers.reset_after_load",
         "animation.loops.live_solver.after_load",
-        "physics.simulation.undo_guard.reset_undo_guard",
         "editing.symmetry.live_mirror.check_symmetric_models",
         "animation.motion_checks.invalidate_motion_checks",
         "ui.overlay._on_file_change",
@@ -60,9 +60,9 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "animation.loops.live_solver._evaluate_opened",
     ),
     "load_factory_startup_post": (
-        "data.change_counter.clear_change_cache",
+        "events.handlers.end_file_states",
+        "data.change_counter.count_change",
         "data.copied_mechanisms.mark_loaded_models",
-        "animation.renamed_bones.clear_bone_names",
         "events.handlers.clear_document_cache",
         "physics.simulation.frame_handlers.reset_after_load",
         "editing.symmetry.live_mirror.check_symmetric_models",
@@ -142,15 +142,32 @@ def _rank(name: str, act: Callable[..., Any]) -> int:
     return HANDLER_ORDER[name].index(path) if path in HANDLER_ORDER[name] else -1
 
 
-_state = {"looked": True}
+@persistent
+def end_history_states(*_args: Any) -> None:
+    """End the states that undo and redo invalidate."""
+    end_states(Lifetime.HISTORY)
+
+
+@persistent
+def end_file_states(*_args: Any) -> None:
+    """End the states of the previous file."""
+    end_states(Lifetime.FILE)
+
+
+@dataclass
+class _OpenFile(RuntimeState):
+    """Whether our ``load_post`` handlers were called for the open file."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    is_noticed: bool = True
 
 
 @persistent
 def notify_open_file(*_args: Any) -> None:
     """Call our ``load_post`` handlers once for the open file, as soon as ``bpy.data`` is accessible."""
-    if _state["looked"] or not hasattr(bpy.data, "scenes"):
+    if state_of(_OpenFile).is_noticed or not hasattr(bpy.data, "scenes"):
         return
-    _state["looked"] = True
+    state_of(_OpenFile).is_noticed = True
     ours = (__package__ or "").rpartition(".")[0]  # all packages beside this one
     every: list[Any] = bpy.app.handlers.load_post
     for act in every:  # a copy: some handlers append others
@@ -161,7 +178,7 @@ def notify_open_file(*_args: Any) -> None:
 @persistent
 def note_file_loaded(*_args: Any) -> None:
     """Note that Blender itself calls the ``load_post`` handlers."""
-    _state["looked"] = True
+    state_of(_OpenFile).is_noticed = True
 
 
 #: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update serves.
@@ -170,10 +187,10 @@ _HANDLERS: Handlers = (("depsgraph_update_post", notify_open_file), ("load_post"
 
 def register() -> None:
     """Call the handlers for the open file, now or as soon as possible."""
-    _state["looked"] = False
+    state_of(_OpenFile).is_noticed = False
     connect(_HANDLERS)
     notify_open_file()
-    if not _state["looked"]:
+    if not state_of(_OpenFile).is_noticed:
         bpy.app.timers.register(_notify_from_timer, first_interval=0.0)
 
 
@@ -186,6 +203,25 @@ def unregister() -> None:
 
 def _notify_from_timer() -> None:
     notify_open_file()
+
+
+_STATE_HANDLERS: Handlers = (
+    ("undo_post", end_history_states),
+    ("redo_post", end_history_states),
+    ("load_post", end_file_states),
+    ("load_factory_startup_post", end_file_states),
+)
+
+
+def register_states() -> None:
+    """Add the handlers that end states."""
+    connect(_STATE_HANDLERS)
+
+
+def unregister_states() -> None:
+    """Remove the handlers that end states, and end all states."""
+    disconnect(_STATE_HANDLERS)
+    end_states(Lifetime.PROGRAM)
 
 
 @persistent

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import bpy
+
+from .runtime_state import Lifetime, RuntimeState, state_of
 
 #: Called with a joint's empty after its record changed; those below with the armature data, or the body, that changed.
 #: Other packages add their listeners when they register, so that this module imports none of them.
@@ -31,24 +34,30 @@ on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = 
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
-_block = {"depth": 0}
+@dataclass
+class _BlockedSignals(RuntimeState):
+    """Number of contexts that suppress signals."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    depth: int = 0
 
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
     """Suppress the signals of our properties within the context."""
-    _block["depth"] += 1
+    blocked = state_of(_BlockedSignals)
+    blocked.depth += 1
     try:
         yield
     finally:
-        _block["depth"] -= 1
+        blocked.depth -= 1
 
 
 def update_callback(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
     """Return an update function for a property that calls the listeners with the changed datablock."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-        if not _block["depth"]:
+        if not state_of(_BlockedSignals).depth:
             for act in (act for each in listeners for act in each):
                 act(self.id_data)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import bpy
 import numpy as np
@@ -16,6 +16,7 @@ from ..data.access import record_of
 from ..data.conversion import read_stops
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import chain_bones, joint_bones, parts
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .dials import update_dial
 
 _NAME = "Stops"
@@ -169,18 +170,22 @@ def set_ik_limits(pose: bpy.types.PoseBone, here: Iterable[ChannelStops]) -> Non
             setattr(pose, f"ik_max_{axis}", high)
 
 
-#: Count of updates of the limits of mechanisms, by ``session_uid`` of the armature: invalidates caches.
-_versions: dict[int, int] = {}
+@dataclass
+class _LimitUpdates(RuntimeState):
+    """Number of updates of the limits of a mechanism, for caches."""
+
+    lifetime: ClassVar = Lifetime.FILE
+    number: int = 0
 
 
 def note_limits_changed(rig: Any) -> None:
     """Count an update of the limits of a mechanism."""
-    _versions[rig.session_uid] = limits_version(rig) + 1
+    state_of(_LimitUpdates, rig).number += 1
 
 
 def limits_version(rig: bpy.types.Object) -> int:
     """Return a number that differs after the limits of a mechanism were updated."""
-    return _versions.get(rig.session_uid, 0)
+    return state_of(_LimitUpdates, rig).number
 
 
 class BoneLimitWriter:

@@ -7,8 +7,9 @@ renders the view with its overlays to an image; Blender leaves draw handlers out
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import bpy
 import gpu
@@ -27,17 +28,25 @@ from .. import overlay
 from ..compat import init_gpu
 from ..events import signals
 from ..events.handlers import Connections, Handlers, connect, disconnect
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from ..rendering.images import is_complete_png
 from .base.operators import ExportHelper, ModelOperator, Result, report_message, with_extension
 
 _THIN_LINE, _THICK_LINE = 1.5, 3.0  # line widths in pixels
 _FACE, _SOLID = 0.0, -1.0  # in place of a line width: faces, and faces of solids
 
-_draw_state: dict[str, Any] = {"handle": None}
 #: Rows of shader, batch, and line width (pixels) or ``_FACE`` or ``_SOLID``.
 Batches = list[tuple[Any, Any, float]]
-#: Batches of the scene drawn last, and its full name.
-_batch_cache: dict[str, Any] = {"scene": "", "batches": None}
+
+
+@dataclass
+class _Drawing(RuntimeState):
+    """Drawing of the overlay: the handle of its function, and the batches of the scene drawn last, by its full name."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    handle: Any = None
+    scene: str = ""
+    batches: Batches | None = None
 
 
 def _kind_property(name: str, description: str) -> Any:
@@ -97,10 +106,11 @@ def draw_overlay(scene: bpy.types.Scene, width: float, height: float, bolder: fl
         bolder: Factor on line widths.
     """
     wish = overlay_settings(scene)
-    if _batch_cache["batches"] is None or _batch_cache["scene"] != scene.name_full:
-        _batch_cache["batches"] = make_batches(overlay.draw_models(scene, active_kinds(scene), wish.size))
-        _batch_cache["scene"] = scene.name_full
-    draw_batches(_batch_cache["batches"], (width, height), wish.in_front, bolder)
+    drawing = state_of(_Drawing)
+    if drawing.batches is None or drawing.scene != scene.name_full:
+        drawing.batches = make_batches(overlay.draw_models(scene, active_kinds(scene), wish.size))
+        drawing.scene = scene.name_full
+    draw_batches(drawing.batches, (width, height), wish.in_front, bolder)
 
 
 def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
@@ -164,7 +174,7 @@ def _on_scene_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | N
     Note:
         Blender reports an edited record as a geometry update of the empty, which a pose is not.
     """
-    _batch_cache["batches"] = None
+    state_of(_Drawing).batches = None
     for update in depsgraph.updates if depsgraph is not None else ():
         if update.is_updated_geometry and isinstance(update.id, bpy.types.Object) and update.id.type == "EMPTY":
             overlay.update_joint_index(update.id.original)
@@ -172,7 +182,7 @@ def _on_scene_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | N
 
 def _on_joint_edit(empty: bpy.types.Object) -> None:
     overlay.update_joint_index(empty)
-    _batch_cache["batches"] = None
+    state_of(_Drawing).batches = None
 
 
 def _on_part_edit(_part: bpy.types.Object) -> None:
@@ -188,26 +198,26 @@ def _on_file_change(*_args: Any) -> None:
 def invalidate_overlay() -> None:
     """Discard the cached indices and batches."""
     overlay.clear_mechanism_indices()
-    _batch_cache["batches"] = None
+    state_of(_Drawing).batches = None
 
 
 def update_draw_handler() -> None:
     """Add the draw handler if a scene has an overlay on, else remove it; redraw the views."""
     invalidate_overlay()
-    wanted = any(active_kinds(scene) for scene in bpy.data.scenes)
-    if wanted and _draw_state["handle"] is None:
-        _draw_state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
+    wanted, drawing = any(active_kinds(scene) for scene in bpy.data.scenes), state_of(_Drawing)
+    if wanted and drawing.handle is None:
+        drawing.handle = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
         connect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
-    elif not wanted and _draw_state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_draw_state.pop("handle"), "WINDOW")
-        _draw_state["handle"] = None
+    elif not wanted and drawing.handle is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(drawing.handle, "WINDOW")
+        drawing.handle = None
         disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
     redraw_views()
 
 
 def is_overlay_drawn() -> bool:
     """Return whether the draw handler is added."""
-    return _draw_state["handle"] is not None
+    return state_of(_Drawing).handle is not None
 
 
 def redraw_views() -> None:
@@ -396,9 +406,10 @@ def register() -> None:
 def unregister() -> None:
     """Remove all handlers and the settings."""
     disconnect(_PERMANENT_HANDLERS)
-    if _draw_state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")
-        _draw_state["handle"] = None
+    drawing = state_of(_Drawing)
+    if drawing.handle is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(drawing.handle, "WINDOW")
+        drawing.handle = None
         disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
     invalidate_overlay()
     del bpy.types.Scene.knuckle_overlay  # type: ignore[attr-defined]

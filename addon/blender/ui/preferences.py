@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
 
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
@@ -12,14 +13,21 @@ from ...formats.xmdi import DEFAULT_TAGS
 from ...installation import ROW_STATES, CheckRow, rows_as_text, summarize_rows
 from ..data.preferences import ADDON, is_absolute
 from ..diagnostics import run_self_check
+from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from ..locale import translated
 from .base.operators import Result, report_message
 from .base.panels import draw_paragraph
 from .import_export.options import ImportOptions, draw_options
 
 _ICONS = {"error": "CANCEL", "warning": "ERROR", "note": "INFO", "ok": "COLORSET_03_VEC"}  # the last is green
-#: Rows of the last self-check in this session.
-_check_rows: list[CheckRow] = []
+
+
+@dataclass
+class _LastCheck(RuntimeState):
+    """Rows of the last self-check."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    rows: list[CheckRow] = field(default_factory=list)
 
 
 class KNUCKLE_OT_self_check(bpy.types.Operator):
@@ -31,11 +39,10 @@ class KNUCKLE_OT_self_check(bpy.types.Operator):
 
     def execute(self, _context: bpy.types.Context) -> Result:
         """Run the self-check and report its summary."""
-        _check_rows[:] = run_self_check()
+        rows = state_of(_LastCheck).rows
+        rows[:] = run_self_check()
         sound = _worst_state() in {"note", "ok"}
-        report_message(
-            self, {"INFO" if sound else "WARNING"}, summarize_rows(_check_rows)
-        )  # an ERROR would raise in scripts
+        report_message(self, {"INFO" if sound else "WARNING"}, summarize_rows(rows))  # an ERROR would raise in scripts
         return {"FINISHED"}
 
 
@@ -48,9 +55,9 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> Result:
         """Copy the rows of the last self-check; run it first if there are none."""
-        if not _check_rows:
-            _check_rows[:] = run_self_check()
-        context.window_manager.clipboard = rows_as_text(_check_rows)
+        rows = state_of(_LastCheck).rows
+        rows[:] = rows or run_self_check()
+        context.window_manager.clipboard = rows_as_text(rows)
         report_message(self, {"INFO"}, "The report is on the clipboard")
         return {"FINISHED"}
 
@@ -60,11 +67,12 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
     row = layout.row()
     row.operator(KNUCKLE_OT_self_check.bl_idname, icon="CHECKMARK")
     row.operator(KNUCKLE_OT_copy_check.bl_idname, icon="COPYDOWN")
-    if not _check_rows:
+    rows = state_of(_LastCheck).rows
+    if not rows:
         return
     box = layout.box().column(align=True)
-    box.label(text=translated(summarize_rows(_check_rows)), icon=_ICONS[_worst_state()], translate=False)
-    for found in sorted(_check_rows, key=lambda row: ROW_STATES.index(row.state)):
+    box.label(text=translated(summarize_rows(rows)), icon=_ICONS[_worst_state()], translate=False)
+    for found in sorted(rows, key=lambda row: ROW_STATES.index(row.state)):
         line = box.row(align=True)
         line.alert = found.state == "error"
         line.label(
@@ -75,7 +83,7 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
 
 
 def _worst_state() -> str:
-    return next(state for state in ROW_STATES if any(row.state == state for row in _check_rows))
+    return next(state for state in ROW_STATES if any(row.state == state for row in state_of(_LastCheck).rows))
 
 
 def _make_absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:

@@ -71,14 +71,10 @@ def find_comments(text: str, spans: ElementSpans) -> dict[int, tuple[ExtensionDa
 _INTERNAL_KEYS = frozenset({"line", "servo_stiffness", "servo_damping"})
 
 
+@cache
 def _record_fields(kind: type) -> tuple[dataclasses.Field, ...]:
     """Return the fields of records of a kind, cached as every record needs them."""
-    if kind not in _FIELDS:
-        _FIELDS[kind] = dataclasses.fields(kind)
-    return _FIELDS[kind]
-
-
-_FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
+    return dataclasses.fields(kind)
 
 
 def _valid_text(value: Any) -> Any:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import bpy
 import numpy as np
@@ -40,6 +40,7 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import initial_dof_coordinates
 from ...data.queries import is_foreign, parts
+from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import read_pose
 from .bone_loops import LiveLoop, RigidLoop
@@ -184,12 +185,22 @@ class FrameCache:
         self.numbers.write(rig, evaluated, known.given)
 
 
-#: Loops of rigs by ``session_uid``, which is constant until another .blend is opened.
-_loops: dict[int, list[LiveLoop | RigidLoop]] = {}
-#: Last frame of a rig, and its distance from the one before.
-_frame_steps: dict[int, tuple[float, float]] = {}
-#: Cache and solution of a rig as found before the present frame, with the scene's ``session_uid``, for use after it.
-_present_frames: dict[int, tuple[int, FrameCache, CachedFrame | None]] = {}
+@dataclass
+class _RigLoops(RuntimeState):
+    """Closed loops of a rig.
+
+    Attributes:
+        loops: The loops that have dependent joints; None before they are gathered.
+        frame_step: Last frame, and its distance from the one before.
+        present: Cache and solution as found before the present frame, with the scene's ``session_uid``, for use after
+            it.
+    """
+
+    loops: list[LiveLoop | RigidLoop] | None = None
+    frame_step: tuple[float, float] | None = None
+    present: tuple[int, FrameCache, CachedFrame | None] | None = None
+
+
 #: Number of frames that are solved at once during playback.
 _LOOKAHEAD = 32
 
@@ -228,9 +239,10 @@ def _with_initial_position(dof: Any, start: list[float]) -> Any:
 
 def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """Return the closed loops of a rig that have dependent joints; gathered once."""
-    if rig.session_uid not in _loops:
-        _loops[rig.session_uid] = list(_find_loops(rig))
-    return _loops[rig.session_uid]
+    state = state_of(_RigLoops, rig)
+    if state.loops is None:
+        state.loops = list(_find_loops(rig))
+    return state.loops
 
 
 def loop_joints(loop: LiveLoop | RigidLoop) -> set[str]:
@@ -245,7 +257,7 @@ def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
 
 def mark_without_loops(rig: bpy.types.Object) -> None:
     """Record that a newly built rig has no dependent joints."""
-    _loops[rig.session_uid] = []
+    state_of(_RigLoops, rig).loops = []
 
 
 def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
@@ -279,22 +291,28 @@ def _closed_positions(
 # ---------------------------------------------------------------- handlers
 
 
-_suspension = {"depth": 0}
+@dataclass
+class _Suspension(RuntimeState):
+    """Number of contexts in which no loop is followed."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    depth: int = 0
 
 
 @contextmanager
 def solver_suspended() -> Iterator[None]:
     """Context manager in which no loop is followed: while an armature is rebuilt, bones and records do not match."""
-    _suspension["depth"] += 1
+    suspension = state_of(_Suspension)
+    suspension.depth += 1
     try:
         yield
     finally:
-        _suspension["depth"] -= 1
+        suspension.depth -= 1
 
 
 def is_solver_suspended() -> bool:
     """Return whether the solver is suspended because an armature is being rebuilt."""
-    return _suspension["depth"] > 0
+    return state_of(_Suspension).depth > 0
 
 
 def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
@@ -305,14 +323,14 @@ def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
             loop.take(None if at is None else at.states[number])
         if at is not None:
             known.put(scene, rig, at)
-        _present_frames[rig.session_uid] = scene.session_uid, known, at
+        state_of(_RigLoops, rig).present = scene.session_uid, known, at
 
 
 def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     """Follow input joints that the curves alone did not determine. Blender then evaluates the frame again."""
     for rig in _rigs_with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
-        uid, known, at = _present_frames.get(rig.session_uid) or (0, _frame_cache(rig, models), None)
+        uid, known, at = state_of(_RigLoops, rig).present or (0, _frame_cache(rig, models), None)
         if uid != scene.session_uid:
             known, at = _frame_cache(rig, models), None
         if at is None or not _matches_cache(evaluated, known, at):
@@ -372,10 +390,10 @@ def _cached_frame(
 
     A missing solution is computed if curves determine it, during playback for the following frames too.
     """
-    frame = scene.frame_current_final
-    last, step = _frame_steps.get(rig.session_uid, (frame, 0.0))
+    frame, state = scene.frame_current_final, state_of(_RigLoops, rig)
+    last, step = state.frame_step or (frame, 0.0)
     steady = frame != last and frame - last == step
-    _frame_steps[rig.session_uid] = frame, frame - last
+    state.frame_step = frame, frame - last
     known = _frame_cache(rig, models)
     at = known.get(frame)
     if at is None and not is_foreign(rig):
@@ -467,7 +485,7 @@ def _evaluate_opened(*_args: Any) -> None:
 
 
 def _rigs_with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
-    for rig in models.every if not _suspension["depth"] else ():
+    for rig in () if is_solver_suspended() else models.every:
         if live_loops(rig) and rig.mode != "EDIT":
             yield rig
 
@@ -495,9 +513,7 @@ def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
 def invalidate_loops(rig: bpy.types.Object | None = None) -> None:
     """Invalidate the gathered loops of a rig, or (None) of all rigs."""
     if rig is None:
-        _loops.clear()
-        _frame_steps.clear()
-        _present_frames.clear()
+        forget(_RigLoops)
     else:
-        _loops.pop(rig.session_uid, None)
-        _present_frames.pop(rig.session_uid, None)
+        state = state_of(_RigLoops, rig)
+        state.loops = state.present = None

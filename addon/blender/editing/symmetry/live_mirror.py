@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import bpy
 import numpy as np
@@ -27,6 +28,7 @@ from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...data.twin_links import record_mirror_state, twins_among, twins_by_part
 from ...events import signals
 from ...events.handlers import Connections, Handlers, connect, disconnect
+from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from ...events.signals import signals_blocked
 from ...reconcile.rig_state import rigid_matrix
 from .images import MirrorContext, write_values_image
@@ -142,22 +144,43 @@ def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array
 
 
 _PART_ROLES = ("BODY", "JOINT")
-#: Twins of parts while editing is symmetric, by the mechanism's ``session_uid`` and the part's. Collected when needed,
-#: invalidated when parts or their twins change; empty for a mechanism without a mirror plane.
-_twin_cache: dict[int, dict[int, bpy.types.Object]] = {}
-#: State of the selection when nothing of it was edited, by the mechanism's ``session_uid``: compared in every frame
-#: while bones are posed, which takes a fraction of checking each part.
-_last_states: dict[int, tuple[list[str], bytes]] = {}
-#: Whether symmetric editing is on for any mechanism, which is all that other files have to check; and whether present
-#: changes are our own.
-_state = {"on": False, "busy": False}
+
+
+@dataclass
+class _KnownTwins(RuntimeState):
+    """Twins of a mechanism's parts while editing is symmetric.
+
+    Attributes:
+        twins: Twins by the part's ``session_uid``; None before they are collected, and when parts or their twins
+            changed; empty without a mirror plane.
+        selection: State of the selection when nothing of it was edited: compared in every frame while bones are posed,
+            which takes a fraction of checking each part.
+    """
+
+    twins: dict[int, bpy.types.Object] | None = None
+    selection: tuple[list[str], bytes] | None = None
+
+
+@dataclass
+class _LiveMirror(RuntimeState):
+    """State of symmetric editing.
+
+    Attributes:
+        is_on: It is on for any mechanism, which is all that other files have to check.
+        is_busy: Present changes are our own.
+    """
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    is_on: bool = False
+    is_busy: bool = False
 
 
 def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
-    found = _twin_cache.get(rig.session_uid)
+    known = state_of(_KnownTwins, rig)
+    found = known.twins
     if found is None:
         pairs = twins_by_part(rig) if ensure_plane(rig) is not None else {}
-        found = _twin_cache[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
+        found = known.twins = {obj.session_uid: mate for obj, mate in pairs.items()}
         for obj, mate in pairs.items():
             if not record_of(obj).seen_name:
                 record_mirror_state(obj, mate)  # it was merged from another mechanism
@@ -177,7 +200,7 @@ def _find_twins(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy
 
 def lacks_twins(rig: bpy.types.Object) -> bool:
     """Return whether a mechanism with symmetric editing is known to have no twins; cheap enough for every redraw."""
-    return not _twin_cache.get(rig.session_uid, True)
+    return state_of(_KnownTwins, rig).twins == {}
 
 
 def start_live_mirror(rig: bpy.types.Object) -> None:
@@ -189,8 +212,7 @@ def start_live_mirror(rig: bpy.types.Object) -> None:
 
 def invalidate_twins(*_args: Any) -> None:
     """Invalidate the collected twins."""
-    _twin_cache.clear()
-    _last_states.clear()
+    forget(_KnownTwins)
 
 
 def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
@@ -215,7 +237,7 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
     rename_twins(leaders, plane)
     for obj, mate in edited.items():
         record_mirror_state(obj, mate)
-    _last_states.pop(rig.session_uid, None)  # the recorded state is outdated
+    state_of(_KnownTwins, rig).selection = None  # outdated
     return len(leaders)
 
 
@@ -253,7 +275,7 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
 @persistent
 def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Mirror edits after every change of the scene."""
-    if not _state["on"] or _state["busy"]:
+    if not _is_active():
         return
     rigs = {rig.session_uid: rig for rig in _symmetric_models(scene)}
     if rigs:
@@ -275,20 +297,20 @@ def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
         told = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
     for uid, rig in rigs.items():
         if uid in posed:
-            _mirror_selected(uid, rig, selected)
+            _mirror_selected(rig, selected)
             continue
-        with _OwnEdit():
+        with _own_edit():
             mirror_edits(rig, told)
 
 
-def _mirror_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
+def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:
     """Mirror the selected parts, unless their state is the one in which none was edited."""
     stand = _selection_state(rig, selected)
-    if _last_states.get(uid) == stand:
+    if state_of(_KnownTwins, rig).selection == stand:
         return
-    with _OwnEdit():
+    with _own_edit():
         if not mirror_edits(rig, selected):
-            _last_states[uid] = stand
+            state_of(_KnownTwins, rig).selection = stand
 
 
 def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
@@ -321,17 +343,22 @@ def _symmetric_models(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     return (rig for rig in rigs_in(scene) if settings(rig).symmetric)
 
 
-class _OwnEdit:
+def _is_active() -> bool:
+    """Return whether edits are to be mirrored: symmetric editing is on, and they are not our own."""
+    state = state_of(_LiveMirror)
+    return state.is_on and not state.is_busy
+
+
+@contextmanager
+def _own_edit() -> Iterator[None]:
     """Context manager that marks changes as our own and blocks signals."""
-
-    def __enter__(self) -> None:
-        _state["busy"] = True
-        self._quiet = signals_blocked()
-        self._quiet.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._quiet.__exit__(*error)
-        _state["busy"] = False
+    state = state_of(_LiveMirror)
+    state.is_busy = True
+    try:
+        with signals_blocked():
+            yield
+    finally:
+        state.is_busy = False
 
 
 @contextmanager
@@ -340,11 +367,12 @@ def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
 
     Afterwards the present state counts as symmetric.
     """
-    busy, _state["busy"] = _state["busy"], True
+    state = state_of(_LiveMirror)
+    busy, state.is_busy = state.is_busy, True
     try:
         yield
     finally:
-        _state["busy"] = busy
+        state.is_busy = busy
         if settings(rig).symmetric:
             start_live_mirror(rig)
 
@@ -354,7 +382,7 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
     mate = _live_twin(empty)
     if mate is None:
         return
-    with _OwnEdit():
+    with _own_edit():
         write_values_image(empty, mate, require_plane(record_of(empty).model), MirrorContext.of(empty, mate))
     for act in signals.on_joint_change:
         act(mate)
@@ -368,7 +396,7 @@ def mirror_body_change(obj: bpy.types.Object) -> None:
     own, its = record_of(obj), record_of(mate)
     if (own.mass, own.immobile) == (its.mass, its.immobile):
         return
-    with _OwnEdit():
+    with _own_edit():
         its.mass, its.immobile = own.mass, own.immobile
     for act in signals.on_body_change:
         act(mate)
@@ -386,20 +414,20 @@ def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -
 
 def _live_twin(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
-    if not _state["on"] or _state["busy"] or rig is None or not settings(rig).symmetric:
+    if not _is_active() or rig is None or not settings(rig).symmetric:
         return None
     return _find_twins(rig, (obj.session_uid,)).get(obj.session_uid)
 
 
 def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
     """Rename the bones of twins after bones were renamed."""
-    if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
+    if not _is_active() or not settings(rig).symmetric:
         return
     invalidate_twins()  # after an undo the cache may be outdated
     found = _collect_twins(rig)
     if not found:
         return
-    with _OwnEdit():
+    with _own_edit():
         rename_twin_bones(rig, went.values(), found, require_plane(rig))
 
 
@@ -419,7 +447,7 @@ def check_symmetric_models(*_args: Any) -> None:
     """Check whether any mechanism has symmetric editing on: after undo, redo, and when a .blend is opened."""
     invalidate_twins()
     every = getattr(bpy.data, "armatures", ())  # restricted while Blender installs or starts extensions
-    _state["on"] = any(armature_settings(data).symmetric for data in every)
+    state_of(_LiveMirror).is_on = any(armature_settings(data).symmetric for data in every)
 
 
 @persistent
@@ -430,8 +458,8 @@ def after_undo_step(*_args: Any) -> None:
         Immediately, because where Blender recreated all data it does not call the handler of the next update.
     """
     check_symmetric_models()
-    for rig in list(_symmetric_models(bpy.context.scene)) if _state["on"] else ():
-        with _OwnEdit():
+    for rig in list(_symmetric_models(bpy.context.scene)) if state_of(_LiveMirror).is_on else ():
+        with _own_edit():
             resync_after_undo(rig)
 
 
@@ -458,6 +486,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove the handlers and signal listeners, and invalidate the cache."""
+    """Remove the handlers and signal listeners."""
     disconnect(_HANDLERS, _LISTENERS)
-    invalidate_twins()

@@ -34,7 +34,7 @@ from .removal import (
     remove_dangling_constraints,
     remove_unlisted_motors,
 )
-from .session import all_sessions, drop_controller, end_sessions, hold_on_bones, session_of
+from .session import all_sessions, drop_controller, hold_on_bones, session_of
 from .setup import build_physics, is_physics_complete
 
 
@@ -318,7 +318,6 @@ def reset_after_undo(*_args: Any) -> None:
 @persistent
 def reset_after_load(*_args: Any) -> None:
     """Reset a loaded file to the first frame of its simulation, which it does not contain."""
-    end_sessions()
     for scene in bpy.data.scenes:
         switch_world_off(scene)
         world = scene.rigidbody_world

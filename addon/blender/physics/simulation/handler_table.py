@@ -156,15 +156,12 @@ _HANDLERS: Handlers = (
     ("load_post", reset_after_load),
     ("load_post", live_solver.after_load),
     ("load_factory_startup_post", reset_after_load),
-    ("load_post", undo_guard.reset_undo_guard),
     ("undo_pre", undo_guard.before_history_step),
     ("redo_pre", undo_guard.before_history_step),
     ("undo_post", undo_guard.after_history_step),
     ("redo_post", undo_guard.after_history_step),
     ("undo_post", datablocks.rebuild_object_lists),  # before other handlers read the lists
     ("redo_post", datablocks.rebuild_object_lists),
-    ("undo_post", rotation_stops.invalidate_bone_stops),
-    ("redo_post", rotation_stops.invalidate_bone_stops),
     ("undo_post", reset_after_undo),
     ("redo_post", reset_after_undo),
 )
@@ -205,6 +202,4 @@ def _disconnect_all() -> None:
     live_input.end_live_sessions()
     cached_frames.clear_status_text()
     undo_guard.after_history_step()
-    undo_guard.reset_undo_guard()
     clear_controllers()
-    rotation_stops.invalidate_bone_stops()

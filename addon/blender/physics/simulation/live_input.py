@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import bpy
 import numpy as np
@@ -35,6 +35,7 @@ from ...compat import action_curves, new_curve, played_action, use_action
 from ...data.access import armature_of, record_of, settings
 from ...data.channels import servo_channels
 from ...data.properties.model import input_property_name
+from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ..actuators.joint_state import gather_joint_state
 from ..world.rigidbody_world import first_frame, frame_rate
 from .session import drop_controller
@@ -108,7 +109,7 @@ class LiveSession:
         self._values: dict[str, float] = {}
         self._turned: dict[str, tuple[float, float]] = {}
         self._put({})
-        _sessions.append(self)
+        _sessions().append(self)
 
     @property
     def is_there(self) -> bool:
@@ -210,9 +211,9 @@ class LiveSession:
             restore: Whether to show the Action's pose again.
         """
         self.is_over = True
-        if self not in _sessions:
+        if self not in _sessions():
             return
-        _sessions.remove(self)
+        _sessions().remove(self)
         clear_live_values(self.uid)
         if not self.is_there:
             return
@@ -258,17 +259,26 @@ class LiveSession:
         return out
 
 
-_sessions: list[LiveSession] = []
+@dataclass
+class _LiveSessions(RuntimeState):
+    """The running sessions."""
+
+    lifetime: ClassVar = Lifetime.FILE
+    running: list[LiveSession] = field(default_factory=list)
+
+
+def _sessions() -> list[LiveSession]:
+    return state_of(_LiveSessions).running
 
 
 def live_session_of(rig: bpy.types.Object) -> LiveSession | None:
     """Return the session of a mechanism, or None."""
-    return next((session for session in _sessions if session.uid == rig.session_uid), None)
+    return next((session for session in _sessions() if session.uid == rig.session_uid), None)
 
 
 def live_sessions() -> Sequence[LiveSession]:
     """Return all sessions."""
-    return tuple(_sessions)
+    return tuple(_sessions())
 
 
 def _sessions_in_scene(scene: bpy.types.Scene) -> list[LiveSession]:
@@ -277,19 +287,19 @@ def _sessions_in_scene(scene: bpy.types.Scene) -> list[LiveSession]:
         if not session.is_there:
             session.end_reason = EndReason.DELETED
             session.end()
-    return [session for session in _sessions if session.scene == scene and not session.is_over]
+    return [session for session in _sessions() if session.scene == scene and not session.is_over]
 
 
 def advance_live_sessions(scene: bpy.types.Scene) -> None:
     """Move inputs and servos before a frame."""
-    if _sessions and not scene.frame_subframe:
+    if _sessions() and not scene.frame_subframe:
         for session in _sessions_in_scene(scene):
             session.advance(scene.frame_current)
 
 
 def record_live_sessions(scene: bpy.types.Scene) -> None:
     """Pose and record after a frame."""
-    if _sessions and not scene.frame_subframe:
+    if _sessions() and not scene.frame_subframe:
         for session in _sessions_in_scene(scene):
             session.came_to(scene.frame_current)
 

@@ -1,8 +1,7 @@
 """Simulation sessions: all that is known about the simulation of each scene.
 
-Sessions are the only state of physics outside the .blend; opening another file ends them all. Scenes and mechanisms are
-identified by their ``session_uid``, which renaming and undo do not change. A controller holds references to rigid
-bodies and constraints: code that recreates or removes these must drop it.
+Sessions are the state of physics outside the .blend. A controller holds references to rigid bodies and constraints:
+code that recreates or removes these must drop it.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import bpy
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ....core.model import Array
 from ...data.access import world_of
 from ...data.change_counter import SceneModels
+from ...events.runtime_state import Lifetime, RuntimeState, all_states, state_of
 from ..world.anchor import moving_bodies, set_kinematic
 from .controller import ModelController
 from .initial_state import AnimationPause, InitialStatePin
@@ -65,7 +66,7 @@ class CachedRun:
 
 
 @dataclass
-class SimulationSession:
+class SimulationSession(RuntimeState):
     """State of one scene's simulation.
 
     Attributes:
@@ -89,6 +90,7 @@ class SimulationSession:
         stretch: Frames that the present simulation takes for each frame of the scene.
     """
 
+    lifetime: ClassVar = Lifetime.FILE
     controllers: dict[int, ModelController] = field(default_factory=dict)
     frames: dict[int, int] = field(default_factory=dict)
     last_frame: int | None = None
@@ -148,25 +150,14 @@ class SimulationSession:
             self.run.interrupt()
 
 
-_sessions: dict[int, SimulationSession] = {}
-
-
 def session_of(scene: bpy.types.Scene) -> SimulationSession:
     """Return the session of a scene."""
-    found = _sessions.get(scene.session_uid)
-    if found is None:
-        found = _sessions[scene.session_uid] = SimulationSession()
-    return found
+    return state_of(SimulationSession, scene)
 
 
 def all_sessions() -> Sequence[SimulationSession]:
     """Return the sessions of all scenes."""
-    return tuple(_sessions.values())
-
-
-def end_sessions() -> None:
-    """End all sessions, when another file is opened."""
-    _sessions.clear()
+    return all_states(SimulationSession)
 
 
 def drop_controller(rig: bpy.types.Object) -> None:

@@ -9,29 +9,44 @@ step that restores a world begins without one. It costs half as much time again,
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import bpy
 from bpy.app.handlers import persistent
 
-#: The user's preferences while they are changed; empty otherwise.
-_saved_preferences: list[tuple[bool, bool, bool]] = []
-#: The 3D cursors by scene: undo leaves them in place, but 5.0 rotates them when it recreates all datablocks.
-_saved_cursors: dict[int, dict[str, Any]] = {}
-#: Non-empty if a step of this file may have a rigid-body world, although the present state has none.
-_physics_expected: list[bool] = []
+from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+
+
+@dataclass
+class _Saved(RuntimeState):
+    """What a step of undo or redo changes and must not.
+
+    Attributes:
+        preferences: The user's preferences while they are changed, else None.
+        cursors: The 3D cursors by scene: undo leaves them in place, but 5.0 rotates them when it recreates all
+            datablocks.
+    """
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    preferences: tuple[bool, bool, bool] | None = None
+    cursors: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class _ExpectedPhysics(RuntimeState):
+    """Whether a step of this file may have a rigid-body world, although the present state has none."""
+
+    lifetime: ClassVar = Lifetime.FILE
+    is_expected: bool = False
+
+
 _CURSOR_PROPERTIES = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
 def expect_physics() -> None:
     """Note that undo steps of this file may have a rigid-body world from now on."""
-    _physics_expected[:] = [True]
-
-
-@persistent
-def reset_undo_guard(*_args: Any) -> None:
-    """Reset the state: the undo steps of an opened file begin again."""
-    _physics_expected.clear()
+    state_of(_ExpectedPhysics).is_expected = True
 
 
 @persistent
@@ -39,16 +54,17 @@ def before_history_step(*_args: Any) -> None:
     """Enable legacy undo before an undo or redo step, where a scene has physics."""
     if any(scene.rigidbody_world is not None for scene in bpy.data.scenes):
         expect_physics()
-    if _saved_preferences or not _physics_expected:
+    saved = state_of(_Saved)
+    if saved.preferences is not None or not state_of(_ExpectedPhysics).is_expected:
         return
     preferences = bpy.context.preferences
     view, experimental = preferences.view, preferences.experimental
     if view.show_developer_ui and experimental.use_undo_legacy:
         return
-    _saved_preferences.append((view.show_developer_ui, experimental.use_undo_legacy, preferences.is_dirty))
+    saved.preferences = view.show_developer_ui, experimental.use_undo_legacy, preferences.is_dirty
     for scene in bpy.data.scenes:
         cursor = scene.cursor
-        _saved_cursors[scene.session_uid] = {name: _plain_copy(getattr(cursor, name)) for name in _CURSOR_PROPERTIES}
+        saved.cursors[scene.session_uid] = {name: _plain_copy(getattr(cursor, name)) for name in _CURSOR_PROPERTIES}
     view.show_developer_ui = True  # without it experimental settings have no effect
     experimental.use_undo_legacy = True
 
@@ -56,17 +72,18 @@ def before_history_step(*_args: Any) -> None:
 @persistent
 def after_history_step(*_args: Any) -> None:
     """Restore the preferences, unmodified, and the 3D cursors after an undo or redo step."""
-    if not _saved_preferences:
+    saved = state_of(_Saved)
+    if saved.preferences is None:
         return
     preferences = bpy.context.preferences
-    shown, legacy, dirty = _saved_preferences.pop()
+    shown, legacy, dirty = saved.preferences
     preferences.experimental.use_undo_legacy = legacy
     preferences.view.show_developer_ui = shown
     preferences.is_dirty = dirty
     for scene in bpy.data.scenes:
-        for name, value in _saved_cursors.get(scene.session_uid, {}).items():
+        for name, value in saved.cursors.get(scene.session_uid, {}).items():
             setattr(scene.cursor, name, value)
-    _saved_cursors.clear()
+    forget(_Saved)
 
 
 def _plain_copy(value: Any) -> Any:

@@ -10,11 +10,13 @@ import contextlib
 import inspect
 import time
 from collections.abc import Callable, Generator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import bpy
 
 from ....core.report import Message
+from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ...locale import translated
 from ...progress import TimeEstimate, WorkStep, format_duration
 from .operators import ERRORS, ModelOperator, Result, cancel_with_error, polled_model, report_message
@@ -194,7 +196,16 @@ def stop_playback(context: bpy.types.Context) -> None:
         bpy.ops.screen.animation_cancel(restore_frame=False)
 
 
-_running_tasks: list[RunningTask] = []
+@dataclass
+class _RunningTasks(RuntimeState):
+    """The running modal tasks."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    tasks: list[RunningTask] = field(default_factory=list)
+
+
+def _running_tasks() -> list[RunningTask]:
+    return state_of(_RunningTasks).tasks
 
 
 class RunningTask:
@@ -216,12 +227,12 @@ class RunningTask:
         self._manager, self._workspace = context.window_manager, context.workspace
         self._close = close
         self._timer = self._manager.event_timer_add(tick, window=context.window)
-        _running_tasks.append(self)
+        _running_tasks().append(self)
 
     @property
     def is_running(self) -> bool:
         """True until ``leave`` is called."""
-        return self in _running_tasks
+        return self in _running_tasks()
 
     def show_status(self, text: str) -> None:
         """Show a line in the status bar."""
@@ -249,7 +260,7 @@ class RunningTask:
         """Call ``close``, remove the timer and clear the status texts; later calls do nothing."""
         if not self.is_running:
             return
-        _running_tasks.remove(self)
+        _running_tasks().remove(self)
         with contextlib.ExitStack() as steps:  # each step runs, even if another raises
             for step in (self._close, self._stop_timer, self._clear_status_texts):
                 steps.callback(_ignore_deleted, step)
@@ -274,12 +285,12 @@ def _ignore_deleted(step: Callable[[], Any]) -> None:
 
 def running_task(*names: str) -> RunningTask | None:
     """Return the running task of one of these operators; None if none runs."""
-    return next((each for each in _running_tasks if each.name in names), None)
+    return next((each for each in _running_tasks() if each.name in names), None)
 
 
 def busy_message() -> str:
     """Return the reason why no further task can start; empty if none runs that shows progress."""
-    task = next((each for each in _running_tasks if each.name), None)
+    task = next((each for each in _running_tasks() if each.name), None)
     if task is None:
         return ""
     is_bake = task.name == "knuckle.bake_physics"
@@ -288,10 +299,10 @@ def busy_message() -> str:
 
 def running_task_count() -> int:
     """Return the number of running tasks."""
-    return len(_running_tasks)
+    return len(_running_tasks())
 
 
 def stop_all_tasks() -> None:
     """Stop all running tasks, as when the add-on is disabled."""
-    while _running_tasks:
-        _running_tasks[-1].leave()
+    while _running_tasks():
+        _running_tasks()[-1].leave()

@@ -10,8 +10,8 @@ again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import bpy
 import numpy as np
@@ -24,6 +24,7 @@ from ...data.change_counter import joint_and_bone_names
 from ...data.channels import Channel, block_rotation
 from ...data.queries import parts
 from ...editing.joint_settings import is_angular, joint_dofs
+from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from ...rig.ball_channels import block_bone_channels
 from ...rig.pose_channels import read_pose
 
@@ -66,17 +67,28 @@ class _PropertyKey:
     limits: StopPair
 
 
-_properties: dict[_PropertyKey, str] = {}
-_pending: set[_PropertyKey] = set()
-#: State for which sliders are valid, and sliders by bone, by the armature's ``session_uid``.
-_slider_cache: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
+@dataclass
+class _BoneProperties(RuntimeState):
+    """Properties of pose bones: names of the defined ones, and those that were missing while Blender drew."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    names: dict[_PropertyKey, str] = field(default_factory=dict)
+    pending: set[_PropertyKey] = field(default_factory=set)
+
+
+@dataclass
+class _KnownSliders(RuntimeState):
+    """Sliders of a mechanism by bone, and the state for which they are valid."""
+
+    state: tuple[Any, ...] = ()
+    sliders: dict[str, list[Slider]] = field(default_factory=dict)
 
 
 def servo_sliders(rig: bpy.types.Object) -> dict[str, list[Slider]]:
     """Return the sliders of a mechanism's servos by bone; cached while its joints, stops and names stay."""
     state = change_count(), joint_and_bone_names(rig)
-    kept = _slider_cache.get(rig.session_uid)
-    if kept is None or kept[0] != state:
+    kept = state_of(_KnownSliders, rig)
+    if kept.state != state:
         rows: dict[str, list[Slider]] = {}
         for each in joint_dofs(rig, parts(rig, "JOINT")):
             if each.channel is not None:
@@ -88,25 +100,26 @@ def servo_sliders(rig: bpy.types.Object) -> dict[str, list[Slider]]:
                 )
         if any(not row.prop for own in rows.values() for row in own):
             return rows
-        _slider_cache[rig.session_uid] = kept = state, rows
-    return kept[1]
+        kept.state, kept.sliders = state, rows
+    return kept.sliders
 
 
 def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
     """Return the name of the bone property for a channel with these stops; empty until it is created."""
     limits = tuple(None if stop is None else round(stop, 6) for stop in stops)
-    if len(_properties) >= _MAX_PROPERTIES:
+    own = state_of(_BoneProperties)
+    if len(own.names) >= _MAX_PROPERTIES:
         limits = (None, None)
     block = "" if channel.is_single else channel.kind
     key = _PropertyKey(
         channel.prop, channel.index, angle, block, bool(block) and channel.is_reversed, (limits[0], limits[1])
     )
-    if key in _properties:
-        return _properties[key]
+    if key in own.names:
+        return own.names[key]
     try:
         return _create_property(key)
     except AttributeError:  # Blender draws
-        _pending.add(key)
+        own.pending.add(key)
         if not bpy.app.timers.is_registered(_create_pending):
             bpy.app.timers.register(_create_pending, first_interval=0.0)
         return ""
@@ -114,17 +127,19 @@ def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
 
 def _create_property(key: _PropertyKey) -> str:
     """Define the property on pose bones, and return its name."""
-    name = f"{_PREFIX}{len(_properties)}"
+    names = state_of(_BoneProperties).names
+    name = f"{_PREFIX}{len(names)}"
     setattr(bpy.types.PoseBone, name, _build_property(key))
-    _properties[key] = name
+    names[key] = name
     return name
 
 
 def _create_pending() -> None:
     """Define the properties that were missing while Blender drew, and redraw the 3D views."""
-    for key in _pending - _properties.keys():
+    own = state_of(_BoneProperties)
+    for key in own.pending - own.names.keys():
         _create_property(key)
-    _pending.clear()
+    own.pending.clear()
     for window in bpy.context.window_manager.windows:
         for area in (each for each in window.screen.areas if each.type == "VIEW_3D"):
             area.tag_redraw()
@@ -192,8 +207,6 @@ def unregister() -> None:
     """Remove all properties."""
     if bpy.app.timers.is_registered(_create_pending):
         bpy.app.timers.unregister(_create_pending)
-    _pending.clear()
-    for name in _properties.values():
+    for name in state_of(_BoneProperties).names.values():
         delattr(bpy.types.PoseBone, name)
-    _properties.clear()
-    _slider_cache.clear()
+    forget(_BoneProperties)

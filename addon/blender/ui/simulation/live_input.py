@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import blf
 import bpy
@@ -34,6 +35,7 @@ from ...data.channels import Channel, servo_channels
 from ...data.properties.model import input_property_name
 from ...data.queries import parts
 from ...events.handlers import Handlers, connect, disconnect
+from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
 from ...locale import translated
 from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
@@ -236,13 +238,15 @@ class KNUCKLE_OT_live_input(ModelOperator):
             return cancel_with_error(self, error)
         stop_playback(context)
         overlay = LiveOverlay()
-        _displays[session.uid] = _SessionDisplay(session, overlay, screen, _make_follower(rig) if wish.follow else None)
+        _displays()[session.uid] = _SessionDisplay(
+            session, overlay, screen, _make_follower(rig) if wish.follow else None
+        )
         connect(_ACTIVE_HANDLERS)
 
         def close() -> None:
             overlay.hide()
-            _displays.pop(session.uid, None)
-            if not _displays:
+            _displays().pop(session.uid, None)
+            if not _displays():
                 disconnect(_ACTIVE_HANDLERS)
             session.end()
 
@@ -251,7 +255,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
         if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
             session.restart()
         bpy.ops.screen.animation_play(sync=False)
-        _displays[session.uid].look(True)
+        _displays()[session.uid].look(True)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -266,8 +270,8 @@ class KNUCKLE_OT_live_input(ModelOperator):
         if event.type == "WINDOW_DEACTIVATE":
             session.live.release_all()
         if event.type.startswith(_PASSED_EVENTS):
-            if event.type == "TIMER" and session.uid in _displays:
-                _displays[session.uid].look(is_playing(context))
+            if event.type == "TIMER" and session.uid in _displays():
+                _displays()[session.uid].look(is_playing(context))
             return {"PASS_THROUGH"}
         if event.value == "RELEASE":
             session.live.release(event.type)
@@ -355,13 +359,21 @@ class _SessionDisplay:
             self._follower.update(self._screen)
 
 
-#: Displays of sessions, by their armatures' ``session_uid``.
-_displays: dict[int, _SessionDisplay] = {}
+@dataclass
+class _Displays(RuntimeState):
+    """Displays of sessions, by their armatures' ``session_uid``."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    shown: dict[int, _SessionDisplay] = field(default_factory=dict)
+
+
+def _displays() -> dict[int, _SessionDisplay]:
+    return state_of(_Displays).shown
 
 
 @persistent
 def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
-    for shown in tuple(_displays.values()):
+    for shown in tuple(_displays().values()):
         try:
             shown.follow()
             shown.look(True)
@@ -543,7 +555,13 @@ CLASSES = (
     KNUCKLE_OT_unmap_live_servo,
 )
 
-_keymap: list[tuple[Any, Any]] = []
+
+@dataclass
+class _Shortcuts(RuntimeState):
+    """Our shortcuts, as pairs of their keymap and item."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    items: list[tuple[Any, Any]] = field(default_factory=list)
 
 
 def register() -> None:
@@ -553,12 +571,12 @@ def register() -> None:
     if keyconfig is not None:
         keymap = keyconfig.keymaps.new(name="3D View", space_type="VIEW_3D")
         item = keymap.keymap_items.new("knuckle.live_input", "SPACE", "PRESS", shift=True, alt=True)
-        _keymap.append((keymap, item))
+        state_of(_Shortcuts).items.append((keymap, item))
 
 
 def unregister() -> None:
     """Remove the shortcut and the settings."""
     del bpy.types.Armature.knuckle_live  # type: ignore[attr-defined]
-    while _keymap:
-        keymap, item = _keymap.pop()
+    for keymap, item in state_of(_Shortcuts).items:
         keymap.keymap_items.remove(item)
+    forget(_Shortcuts)

@@ -6,7 +6,8 @@ The ground is drawn where the view looks, since its collision box is too large t
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import bpy
 import gpu
@@ -18,6 +19,7 @@ from ...animation.gait import tracked_source, tracks_gait
 from ...data.access import settings
 from ...data.conversion import stored_message
 from ...data.properties.model import input_property_name
+from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.simulation.cached_frames import frame_note as run_note
@@ -247,7 +249,14 @@ _COLOR = (0.5, 0.53, 0.56)
 _RINGS = ((0.0, 0.55), (0.7, 0.5), (2.5, 0.0))
 _CORNERS = 48
 
-_draw_state: dict[str, Any] = {"handle": None, "batch": None}
+
+@dataclass
+class _GroundDrawing(RuntimeState):
+    """Drawing of the ground: the handle of its function, and its batch."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    handle: Any = None
+    batch: Any = None
 
 
 def _draw() -> None:
@@ -264,8 +273,9 @@ def _draw() -> None:
     if context.scene.rigidbody_world is None or other_rig_on_ground(context.scene, ()) is None:
         return
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
-    if _draw_state["batch"] is None:
-        _draw_state["batch"] = _disc(shader)
+    drawing = state_of(_GroundDrawing)
+    if drawing.batch is None:
+        drawing.batch = _disc(shader)
     root = space.lock_object
     middle = view.view_location if root is None else root.matrix_world.translation
     gpu.state.blend_set("ALPHA")
@@ -274,7 +284,7 @@ def _draw() -> None:
     with matrices.push_pop():
         gpu.matrix.translate((middle.x, middle.y, 0.0))
         gpu.matrix.scale_uniform(view.view_distance)
-        _draw_state["batch"].draw(shader)
+        drawing.batch.draw(shader)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("NONE")
 
@@ -297,12 +307,13 @@ def _disc(shader: Any) -> Any:
 
 def register() -> None:
     """Add the draw handler of the ground, if Blender has windows."""
-    if not bpy.app.background and _draw_state["handle"] is None:
-        _draw_state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
+    if not bpy.app.background and state_of(_GroundDrawing).handle is None:
+        state_of(_GroundDrawing).handle = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
 
 
 def unregister() -> None:
     """Remove the draw handler of the ground."""
-    if _draw_state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")
-    _draw_state.update(handle=None, batch=None)
+    drawing = state_of(_GroundDrawing)
+    if drawing.handle is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(drawing.handle, "WINDOW")
+        drawing.handle = None
