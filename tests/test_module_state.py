@@ -101,7 +101,9 @@ def state_in(text: str) -> set[str]:
     tree = ast.parse(text)
     changed = set(changed_names(tree))
     rebound = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
-    return {name for name, empty in module_level_names(tree) if (empty and not name.isupper()) or name in changed} | rebound
+    return {
+        name for name, empty in module_level_names(tree) if (empty and not name.isupper()) or name in changed
+    } | rebound
 
 
 def test_no_module_keeps_state_of_its_own() -> None:

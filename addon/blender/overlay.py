@@ -17,7 +17,7 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ..core.kinematics import joint_values_from_transform
+from ..core.kinematics import closed_form_coordinates, joint_values_from_transform
 from ..core.mass_properties import body_inertia
 from ..core.model import DOF_SIZE, Array, Body, Dof, Joint
 from ..core.overlay_geometry import (
@@ -41,8 +41,7 @@ from .data.access import armature_of, record_of, settings
 from .data.channels import servo_names_by_joint
 from .data.conversion import read_dofs, read_shape, unflatten_pose
 from .data.queries import is_part, joint_bones, parts, rigs_in
-from .events.runtime_state import RuntimeState, forget, state_of
-from .physics.actuators.dof_coordinates import closed_form_coordinates
+from .events.runtime_state import RuntimeState, end_state, state_of
 from .rig.joint_frames import constraint_rotation
 
 #: Kinds of marks, in the order in which they are offered.
@@ -377,7 +376,7 @@ class _KnownIndex(RuntimeState):
 
 def clear_mechanism_indices() -> None:
     """Clear the cache: records changed."""
-    forget(_KnownIndex)
+    end_state(_KnownIndex)
 
 
 def update_joint_index(empty: bpy.types.Object) -> None:

@@ -44,7 +44,7 @@ _RECORD_FIELDS = frozenset({"bodies", "joints", "frames", "behaviours"})
 
 
 def _copy_record(record: Any) -> Any:
-    kind = type(record)
+    kind: Any = type(record)
     values = _field_getter(kind)(record)
     return kind(*[value if type(value) in _IMMUTABLE_TYPES else _copy_value(value) for value in values])
 
@@ -121,7 +121,7 @@ def records_equal(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
-    kind = type(one)
+    kind: Any = type(one)
     if kind is not type(other):
         return False
     if kind is np.ndarray:
@@ -130,7 +130,7 @@ def records_equal(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(records_equal, one, other))
     if kind is dict:
         return one.keys() == other.keys() and all(records_equal(value, other[key]) for key, value in one.items())
-    values = _compared_getter(kind)
+    values = _compared_getter(kind)  # type: ignore[arg-type]
     if values is None:
         return bool(one == other)
     for mine, theirs in zip(values(one), values(other), strict=True):

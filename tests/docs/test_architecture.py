@@ -51,6 +51,14 @@ def exists(path: str) -> bool:
     return (ROOT / path).exists() or any(next((ROOT / base).glob(pattern), None) for base in folders)
 
 
+def test_the_index_of_workarounds_has_every_module() -> None:
+    folder = ROOT / "addon/blender/physics/workarounds"
+    page = (DOCS / "developers/workarounds.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `physics/workarounds/(\w+\.py)` \|(.*)\|$", page, re.MULTILINE)
+    assert {name for name, _cells in rows} == {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    assert all(len([cell for cell in cells.split("|") if cell.strip()]) == 4 for _name, cells in rows)
+
+
 def test_every_link_of_the_architecture_leads_somewhere() -> None:
     for link in links(ARCHITECTURE):
         path, _, anchor = link.partition("#")

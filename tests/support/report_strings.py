@@ -19,7 +19,6 @@ from tests.support.ui_strings import ADDON, messages, texts
 ROOMS = ("installation.py", "core", "blender")
 STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "core/gait/engine.py",
                 "core/joint_types.py", "core/model.py", "core/motion/fitting.py", "core/motion/keyframes.py",
-                "core/surfaces.py",
                 "blender/locale")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,

@@ -27,7 +27,7 @@ from ..data.conversion import read_dofs, unflatten_pose
 from ..data.documents import document_bytes
 from ..data.properties.model import input_property_name
 from ..data.queries import parts
-from ..events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ..events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from .keying import LINEAR, key_bone_paths, key_servos
 
 
@@ -62,7 +62,7 @@ def set_live_values(uid: int, values: LiveValues) -> None:
 
 def clear_live_values(uid: int) -> None:
     """Remove the Live Input values of the mechanism with a ``session_uid``."""
-    forget(_LiveInput, uid)
+    end_state(_LiveInput, uid)
 
 
 #: Behaviors of documents in a list, which is empty for a document without. Read-only.

@@ -27,7 +27,7 @@ from ..data.conversion import read_dofs
 from ..data.queries import RigParts, collection_object_names
 from ..events import signals
 from ..events.handlers import Connections, Handlers, connect, disconnect
-from ..events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ..events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ..rig.ball_channels import coordinates_from_keys, subdivision_positions
 from .actions import active_action, may_belong_to
 from .fcurves import CurveId, channel_curve_id, has_active_cycles, posing_curves, read_keys, servo_curve_ids
@@ -416,7 +416,7 @@ def change_count() -> int:
 def invalidate_motion_checks(*_: Any) -> None:
     """Invalidate all cached results."""
     state_of(_MotionChanges).number += 1
-    forget(_KnownChecks)
+    end_state(_KnownChecks)
 
 
 @persistent

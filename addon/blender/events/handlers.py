@@ -24,14 +24,14 @@ from .runtime_state import Lifetime, RuntimeState, end_states, state_of
 #: Before and after a step of undo or redo.
 _HISTORY_PRE = (
     "physics.simulation.live_input.end_live_sessions",
-    "physics.simulation.undo_guard.before_history_step",
+    "physics.workarounds.undo_guard.before_history_step",
 )
 _HISTORY_POST = (
     "events.handlers.end_history_states",
     "data.change_counter.count_change",
     "editing.migration.after_load",
     "animation.renamed_bones.after_step",
-    "physics.simulation.undo_guard.after_history_step",
+    "physics.workarounds.undo_guard.after_history_step",
     "data.datablocks.rebuild_object_lists",
     "physics.simulation.frame_handlers.reset_after_undo",
     "editing.symmetry.live_mirror.after_undo_step",

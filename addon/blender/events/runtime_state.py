@@ -49,7 +49,7 @@ def all_states(kind: type[State]) -> list[State]:
     return list(_store.get(kind, {}).values())
 
 
-def forget(kind: type[RuntimeState], owner: bpy.types.ID | int = 0) -> None:
+def end_state(kind: type[RuntimeState], owner: bpy.types.ID | int = 0) -> None:
     """End the state of a kind: that of a datablock (or its ``session_uid``), or all."""
     if owner == 0:
         _store.pop(kind, None)

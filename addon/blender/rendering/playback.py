@@ -24,8 +24,7 @@ from ..data.access import record_of, settings
 from ..data.datablocks import still_exists
 from ..data.properties.model import are_properties_registered
 from ..overlay import mechanism_snapshot
-from ..physics.simulation.removal import motors_in, remove_other_motors
-from ..physics.simulation.setup import clear_physics
+from ..physics.simulation.setup import clear_physics, motors_in, remove_other_motors
 from ..physics.world.membership import is_simulated
 from ..progress import WorkStep
 from .options import FilmOptions

@@ -72,7 +72,7 @@ _INTERNAL_KEYS = frozenset({"line", "servo_stiffness", "servo_damping"})
 
 
 @cache
-def _record_fields(kind: type) -> tuple[dataclasses.Field, ...]:
+def _record_fields(kind: Any) -> tuple[dataclasses.Field, ...]:
     """Return the fields of records of a kind, cached as every record needs them."""
     return dataclasses.fields(kind)
 
@@ -89,7 +89,7 @@ def _valid_text(value: Any) -> Any:
 def non_default_fields(record: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
     """Return the fields of a record that differ from their defaults, as JSON values."""
     out: ExtensionData = {}
-    for item in _record_fields(type(record)):
+    for item in _record_fields(type(record)):  # type: ignore[arg-type]
         value = getattr(record, item.name)
         if item.name in leave or item.name in _INTERNAL_KEYS or _is_default(item, value):
             continue
@@ -100,7 +100,7 @@ def non_default_fields(record: Any, leave: frozenset[str] = frozenset()) -> Exte
 def changed_fields(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
     """Return the fields of a record that differ from those of another record of its kind."""
     out: ExtensionData = {}
-    for item in _record_fields(type(record)):
+    for item in _record_fields(type(record)):  # type: ignore[arg-type]
         if item.name in leave or item.name in _INTERNAL_KEYS:
             continue
         mine, theirs = getattr(record, item.name), getattr(other, item.name)

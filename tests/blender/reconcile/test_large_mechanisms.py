@@ -16,7 +16,7 @@ from addon.blender.animation.loops import live_solver
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.bodies import collision as apart
-from addon.blender.physics.simulation import removal as stripping
+from addon.blender.physics.workarounds import constraint_removal as removal
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from benchmarks import factory
@@ -68,7 +68,7 @@ def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pyte
     _, collection = put_factory(tmp_path, 6)
     wheels = [obj for obj in collection.all_objects if record_of(obj).is_inertia_proxy]
     assert len(wheels) > 20, "each of them was asked for the collections that it is in"
-    looks = Counted(monkeypatch, stripping, "objects_in_collections")
+    looks = Counted(monkeypatch, removal, "objects_in_collections")
 
     def each(_obj: object) -> object:
         raise AssertionError("an object was asked for its collections: that looks through all objects of the file")

@@ -40,7 +40,7 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import initial_dof_coordinates
 from ...data.queries import is_foreign, parts
-from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import read_pose
 from .bone_loops import LiveLoop, RigidLoop
@@ -513,7 +513,7 @@ def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
 def invalidate_loops(rig: bpy.types.Object | None = None) -> None:
     """Invalidate the gathered loops of a rig, or (None) of all rigs."""
     if rig is None:
-        forget(_RigLoops)
+        end_state(_RigLoops)
     else:
         state = state_of(_RigLoops, rig)
         state.loops = state.present = None

@@ -28,7 +28,7 @@ from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...data.twin_links import record_mirror_state, twins_among, twins_by_part
 from ...events import signals
 from ...events.handlers import Connections, Handlers, connect, disconnect
-from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ...events.signals import signals_blocked
 from ...reconcile.rig_state import rigid_matrix
 from .images import MirrorContext, write_values_image
@@ -212,7 +212,7 @@ def start_live_mirror(rig: bpy.types.Object) -> None:
 
 def invalidate_twins(*_args: Any) -> None:
     """Invalidate the collected twins."""
-    forget(_KnownTwins)
+    end_state(_KnownTwins)
 
 
 def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
+from ....core.kinematics import closed_form_coordinates
 from ....core.model import DOF_SIZE, Array, Dof
 from ...animation.fcurves import pose_block_coordinates
 from ...animation.rotation_stops import clamp_bone_values, stop_range
@@ -27,7 +28,6 @@ from ..constraints.generic6dof import has_motor_axes
 from ..world.scale import model_scale
 from .actuator import Actuator, EmptyPoses, SimulationState
 from .control_laws import Servos, VelocityHistory, motor_commands, steady_increment
-from .dof_coordinates import closed_form_coordinates
 from .dof_motors import DofMotors, JointActuator
 from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
 from .servo_targets import ServoTargets

@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ....core.kinematics import joint_values_from_transform
+from ....core.kinematics import closed_form_coordinates, joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import constraints_of, record_of, settings, world_of
@@ -28,7 +28,6 @@ from ..constraints.generic6dof import needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
 from ..world.anchor import connects_bodies, joint_ends
 from .control_laws import Servos
-from .dof_coordinates import closed_form_coordinates
 from .motors import create_motor
 
 _FULL_TURN = 2.0 * math.pi

@@ -1,7 +1,7 @@
 """Motors of a mechanism: empties with motor constraints, each on the list of its purpose.
 
 Whenever the joint state of a mechanism is collected, all forces are set to zero and motors without use are taken off
-their lists. A motor on no list leaves the world when a simulation begins (``simulation.removal``), or at the latest
+their lists. A motor on no list leaves the world when a simulation begins (``simulation.setup``), or at the latest
 when physics is cleared.
 """
 

@@ -24,8 +24,8 @@ from ...compat import action_curves
 from ...data.access import armature_of, record_of, settings, world_of
 from ...data.channels import settings_curves
 from ...data.queries import parts
+from ..workarounds.initial_state import evaluate_frame
 from ..world.rigidbody_world import first_frame, last_frame, reset_cache
-from .initial_state import evaluate_frame
 from .session import CachedRun, mark_unsimulated, session_of
 
 _PLAIN_TYPES = {"FLOAT", "INT", "BOOLEAN", "ENUM", "STRING"}

@@ -36,10 +36,10 @@ from ..actuators.servo_targets import ServoTargets
 from ..actuators.spring_forces import spring_actuators
 from ..bodies.collision import collision_children
 from ..bodies.penetration import PointsByMesh, lowest_point
+from ..workarounds.initial_state import InitialStatePin
 from ..world.anchor import moving_bodies, raise_model, set_kinematic
 from ..world.rigidbody_world import step_rate
 from ..world.scale import to_own_lengths, to_world_pose
-from .initial_state import InitialStatePin
 
 
 class ModelController:

@@ -16,6 +16,8 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
 from ..actuators.joint_state import gather_joint_state
+from ..workarounds.constraint_removal import is_emptying_simulation, note_step, remove_dangling_constraints
+from ..workarounds.initial_state import AnimationPause, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
 from ..world.membership import (
     is_moved_by_physics,
@@ -28,14 +30,9 @@ from ..world.membership import (
 from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
 from . import cached_frames
 from .controller import ModelController
-from .initial_state import AnimationPause, evaluate_frame, evaluate_previous_frame
 from .recording import rigs_with_body_keys, update_body_key_constraints
-from .removal import (
-    remove_dangling_constraints,
-    remove_unlisted_motors,
-)
 from .session import all_sessions, drop_controller, hold_on_bones, session_of
-from .setup import build_physics, is_physics_complete
+from .setup import build_physics, is_physics_complete, remove_unlisted_motors
 
 
 def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
@@ -70,7 +67,7 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
     world = scene.rigidbody_world
-    if world is None or session.is_internal or session.is_emptying:
+    if world is None or session.is_internal or is_emptying_simulation(scene):
         return
     frame, start = scene.frame_current, first_frame(scene)
     last, session.last_frame = session.last_frame, frame
@@ -87,7 +84,7 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
         match_scene_timing(scene)
     start = first_frame(scene)
     if frame > start:
-        session.has_run = True
+        note_step(scene)
     session.advance_to(simulated, frame, start)
     rigs = session.moved = _moved_by_physics(simulated)
     if frame <= start:
@@ -205,7 +202,7 @@ def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelCo
 def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
     world, session = scene.rigidbody_world, session_of(scene)
-    if world is None or session.is_internal or session.is_emptying:
+    if world is None or session.is_internal or is_emptying_simulation(scene):
         return
     size = _world_size(world)
     if session.rested_world_size != size:
@@ -227,7 +224,7 @@ def finish_frame(scene: bpy.types.Scene) -> None:
     session = session_of(scene)
     if _release_pins(scene):
         live_solver.before_frame(scene, models_between_changes(scene))  # input joints move again
-    if session.is_internal or session.is_emptying:
+    if session.is_internal or is_emptying_simulation(scene):
         return  # controllers may refer to objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):

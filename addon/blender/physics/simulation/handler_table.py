@@ -23,9 +23,10 @@ from ...events.handlers import Connections, Handlers, connect, disconnect
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
+from ..workarounds import undo_guard
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
-from . import cached_frames, live_input, undo_guard
+from . import cached_frames, live_input
 from .frame_handlers import (
     clear_controllers,
     control_before_frame,
@@ -36,9 +37,8 @@ from .frame_handlers import (
     update_world_rest,
 )
 from .recording import update_body_key_constraints
-from .removal import update_ground
 from .session import session_of
-from .setup import apply_friction, build_physics, is_physics_complete
+from .setup import apply_friction, build_physics, is_physics_complete, update_ground
 
 
 def apply_drive(armature: bpy.types.Armature) -> None:

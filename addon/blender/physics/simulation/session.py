@@ -18,9 +18,9 @@ from ....core.model import Array
 from ...data.access import world_of
 from ...data.change_counter import SceneModels
 from ...events.runtime_state import Lifetime, RuntimeState, all_states, state_of
+from ..workarounds.initial_state import AnimationPause, InitialStatePin
 from ..world.anchor import moving_bodies, set_kinematic
 from .controller import ModelController
-from .initial_state import AnimationPause, InitialStatePin
 
 #: Largest difference of positions (length units) at which the frame shown is the simulation's.
 _POSITION_TOLERANCE = 1e-4
@@ -79,10 +79,6 @@ class SimulationSession(RuntimeState):
         moved: Mechanisms that physics moves at the present frame.
         has_stepped: The simulation took a step to the present frame.
         is_internal: Our own code visits the present frame.
-        is_emptying: The simulation is being emptied (``removal.empty_simulation``).
-        has_run: Blender has stepped the world, so that its constraints are in a simulation.
-        constraints: ``session_uid`` of the world's constraints at the last check.
-        unusable: ``session_uid`` of empties whose constraints must not be simulated again.
         models: The scene's mechanisms while a frame is evaluated.
         run: Progress of the present simulation.
         note: The reason why the frame shown is not the simulation's; empty if it is.
@@ -100,10 +96,6 @@ class SimulationSession(RuntimeState):
     moved: Sequence[bpy.types.Object] = ()
     has_stepped: bool = False
     is_internal: bool = False
-    is_emptying: bool = False
-    has_run: bool = False
-    constraints: frozenset[int] = frozenset()
-    unusable: set[int] = field(default_factory=set)
     models: SceneModels | None = None
     run: CachedRun | None = None
     note: str = ""

@@ -1,102 +1,46 @@
-"""Building a mechanism's physics and clearing it (rigid bodies, constraints, friction); a workaround for a crash.
-
-Bug of Blender 4.2, 4.5, 5.0 and 5.2: *Remove Rigid Body World* frees the bodies of the simulation and keeps the
-constraints, which point at them. As such a constraint is put into another world, Bullet reads the freed bodies
-(``btRigidBody::removeConstraintRef``) and Blender crashes at the next step. So the constraints are renewed.
-
-Measured with a chain of 12 cubes and 11 hinges, 5 frames, world removed and recreated, 5 frames; crashes of 8 runs:
-
-====================================================== === === === ===
-done before the world is recreated                     4.2 4.5 5.0 5.2
-====================================================== === === === ===
-nothing                                                8   5   6   8
-*Remove Rigid Body Constraint*, added again            0   2   8   8
-empties replaced by their copies, the old ones kept    0   0   0   0
-====================================================== === === === ===
-
-A copy of an empty has its constraint without the constraint's simulation data. Whatever frees the old ones crashes as
-well: undo (7 to 8 of 8 runs, with the copies and without), and the end of Blender 5.0 and 5.2 (6 and 8 of 8 without
-anything of ours).
-
-Remove this when Blender frees the constraints of a world with it.
-"""
+"""Building and clearing a mechanism's physics: rigid bodies, constraints, friction, ground, and helper objects."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
 import bpy
 import numpy as np
 
 from ....core.report import Report
-from ...data.access import bodies_of, constraints_of, record_of, settings
+from ...data.access import armature_settings, bodies_of, constraints_of, record_of, rigid_body_of, settings, world_of
 from ...data.caching import joint_record, memoized_reads
 from ...data.conversion import clear_message
 from ...data.datablocks import objects_in_collections, still_exists
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleObject
-from ...data.queries import inertia_proxies, own_inertia_proxy, parts, proxy_welds
+from ...data.queries import child_collection, inertia_proxies, own_inertia_proxy, parts, proxy_welds
 from ...data.rigid_bodies import MIN_MASS, store_typed_mass
+from ...scene.meshes import box
+from ...scene.temporary_scene import ObjectSequence
 from ..actuators.initial_velocity import begins_with_velocity
-from ..actuators.motors import clear_motor_lists, listed_motors, unlisted_motors
+from ..actuators.motors import clear_motor_lists, listed_motors, motor_lists, unlisted_motors
 from ..bodies.collision import apply_collision_filter, collision_children, filter_constraints, set_up_collision
 from ..bodies.inertia import WorldMembership, drop_unused_inertia_proxies, report_light_bodies, set_up_inertia_proxies
 from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
-from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anchor, welded_to_world
-from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
-from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
-from ..world.scale import NewObjectDefaults, report_distortion
-from . import cached_frames, undo_guard
-from .removal import (
-    ensure_ground,
-    grounds_in,
+from ..workarounds.constraint_removal import (
+    detach_from_simulation,
+    is_orphan_helper,
     is_unusable_constraint,
-    other_rig_on_ground,
     remove_dangling_constraints,
-    remove_from_world,
-    transfer_ground,
+    renew_constraints,
+    unlink_from_world,
 )
+from ..workarounds.undo_guard import expect_physics
+from ..world.anchor import connects_bodies, ensure_anchor, is_anchor, is_floating, own_anchor, welded_to_world
+from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
+from ..world.rigidbody_world import clear_world, ensure_world, first_frame, refit_world, reset_cache
+from ..world.scale import NewObjectDefaults, report_distortion
+from . import cached_frames
 from .session import drop_controller, hold_on_bones, mark_unsimulated
 from .unsupported import report_unsupported
-
-
-def renew_constraints() -> None:
-    """Replace empties whose constraints a removed world left behind by copies of them."""
-    worlds = [scene.rigidbody_world for scene in bpy.data.scenes]
-    held = {obj for world in worlds if world and world.constraints for obj in world.constraints.objects}
-    for obj in [obj for obj in bpy.data.objects if _is_stale_constraint(obj, obj in held)]:
-        _replace_by_copy(obj)
-
-
-def _is_stale_constraint(obj: bpy.types.Object, is_held: bool) -> bool:
-    """Return whether one of our constraints was left behind by a removed world.
-
-    It points at bodies (those that *Clear Physics* leaves point at none) but is in no world; or, where scenes share the
-    collections of a world, it points at an object that is no rigid body any more.
-    """
-    constraint = obj.rigid_body_constraint
-    if constraint is None or record_of(obj).model is None or obj.library or obj.override_library:
-        return False
-    ends = [end for end in (constraint.object1, constraint.object2) if end is not None]
-    return any(end.rigid_body is None for end in ends) if is_held else bool(ends)
-
-
-def _replace_by_copy(obj: bpy.types.Object) -> None:
-    """Replace an object by a copy everywhere, under its name; the old one stays in memory, but in no file."""
-    layer, name = bpy.context.view_layer, obj.name
-    selected, active = obj.select_get(), layer.objects.active == obj
-    made = obj.copy()
-    obj.user_remap(made)
-    obj.name = f"{name} (removed)"
-    made.name = name
-    record_of(obj).role, record_of(obj).model = "NONE", None
-    if layer.objects.get(name) == made:
-        made.select_set(selected)
-        if active:
-            layer.objects.active = made
-
 
 #: Juice's friction is a force limit per contact, not a coefficient: this multiple of its share of the weight, within
 #: these bounds, made real walkers walk as in ODE.
@@ -128,7 +72,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
         raise ValueError(elsewhere)
     others = [other for other in simulated_rigs(scene) if other != rig]
     drop_controller(rig)
-    undo_guard.expect_physics()
+    expect_physics()
     if scene.rigidbody_world is None and not is_new:
         renew_constraints()
     with memoized_reads():
@@ -366,3 +310,175 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     clear_message(settings(rig).world_backup, "requirements")
     settings(rig).property_unset("contact_friction")
     cached_frames.invalidate_run(scene)
+
+
+# ---------------------------------------------------------------- removal of objects
+
+
+def remove_from_world(scene: bpy.types.Scene, bodies: ObjectSequence, empties: ObjectSequence) -> None:
+    """Remove objects from a scene's world: bodies with their rigid bodies, empties without."""
+    detach_from_simulation(scene, empties)
+    if scene.frame_current > first_frame(scene):
+        _interrupt_run(scene)
+    unlink_from_world(scene, bodies, empties)
+
+
+def _interrupt_run(scene: bpy.types.Scene) -> None:
+    """End a simulation that was emptied; bodies follow their bones until the next one."""
+    cached_frames.invalidate_run(scene)
+    for rig in simulated_rigs(scene):
+        mark_unsimulated(rig)
+        if settings(rig).drive != "KEYS":
+            hold_on_bones(rig)
+
+
+def remove_unlisted_motors(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bool:
+    """Delete motors that are no longer in use, at the first frame of a scene.
+
+    Returns:
+        Whether there were any.
+    """
+    idle = [motor for rig in rigs for motor in unlisted_motors(scene, rig) if not is_unusable_constraint(motor)]
+    if idle:
+        remove_from_world(scene, [], idle)
+        bpy.data.batch_remove(idle)
+    return bool(idle)
+
+
+def find_leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Return the armatures of deleted mechanisms that left a ground, motors or world settings in the scene.
+
+    Empty without a rigid-body world.
+    """
+    if scene.rigidbody_world is None:
+        return []
+    rigs = (armature_settings(data).rig for data in bpy.data.armatures)
+    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+
+
+def remove_leftovers(scene: bpy.types.Scene) -> int:
+    """Remove what deleted mechanisms left in the scene's physics.
+
+    Bodies that the user kept lose their physics and stay.
+
+    Returns:
+        The count of deleted objects.
+    """
+    world = world_of(scene)
+    lost = find_leftovers(scene)
+    mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
+    held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
+    heir = other_rig_on_ground(scene, lost)
+    if heir is not None:
+        for ground in [obj for obj in mine if record_of(obj).is_ground]:
+            mine.remove(ground)
+            transfer_ground(scene, ground, heir)
+    bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
+    empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
+    if bodies or empties:
+        remove_from_world(scene, bodies, empties)
+    linked = objects_in_collections()
+    gone = [obj for obj in mine if _is_helper(obj, linked)]
+    shapes = {obj.data for obj in gone if obj.data is not None}
+    bpy.data.batch_remove(gone)
+    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # equal bodies share meshes
+    for rig in lost:
+        clear_world(scene, rig, next(simulated_rigs(scene), None))
+    refit_world(scene, list(simulated_rigs(scene)))
+    return len(gone)
+
+
+def _is_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Return whether an object of a mechanism is useless without it.
+
+    Helper objects are hidden or not selectable, and so not deleted with the mechanism.
+    """
+    record = record_of(obj)
+    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan_helper(obj, linked)
+
+
+def motors_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the empties of all motors of a mechanism in a scene."""
+    return [] if scene.rigidbody_world is None else [*listed_motors(rig), *unlisted_motors(scene, rig)]
+
+
+def remove_other_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Collection[bpy.types.Object]) -> None:
+    """Delete a mechanism's motors except those ``kept``."""
+    spare = [motor for motor in motors_in(scene, rig) if motor not in kept]
+    if not spare:
+        return
+    drop_controller(rig)
+    mark_unsimulated(rig)
+    remove_from_world(scene, [], spare)
+    for rows in motor_lists(rig):
+        for number in reversed(range(len(rows))):
+            if rows[number].empty in spare:
+                rows.remove(number)
+    bpy.data.batch_remove(spare)
+
+
+# ---------------------------------------------------------------- ground
+
+_GROUND_NAME = "Knuckle Ground"
+
+
+def grounds_in(world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
+    """Return the grounds in a world."""
+    return [obj for obj in bodies_of(world).objects if record_of(obj).is_ground]
+
+
+def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
+    """Create the ground: a large passive box whose top is at height 0, one for all mechanisms of the scene."""
+    if grounds_in(world):
+        return
+    wide, deep = 2e5, 10.0  # Blender's box is centered on the object's origin, wherever the mesh is
+    corners, faces = box(wide, wide, deep)
+    mesh = bpy.data.meshes.new(_GROUND_NAME)
+    mesh.from_pydata(corners.tolist(), [], faces)
+    ground = bpy.data.objects.new(_GROUND_NAME, mesh)
+    ground.location = (0.0, 0.0, -deep / 2)
+    record_of(ground).role = "SHAPE"
+    record_of(ground).is_ground = True
+    record_of(ground).model = rig
+    ground.display_type = "WIRE"
+    ground.hide_render = True
+    ground.hide_select = True
+    child_collection(rig, "Collision").objects.link(ground)
+    ground.hide_viewport = True
+    bodies_of(world).objects.link(ground)
+    body = rigid_body_of(ground)
+    body.type = "PASSIVE"
+    body.collision_shape = "BOX"
+    body.friction = 1.0  # Blender multiplies the two coefficients of a contact
+    body.restitution = 0.0
+    body.use_margin, body.collision_margin = True, 0.0
+
+
+def other_rig_on_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object]) -> bpy.types.Object | None:
+    """Return a mechanism on the scene's ground that is not among ``but``, or None."""
+    return next((rig for rig in simulated_rigs(scene) if rig not in but and settings(rig).has_ground), None)
+
+
+def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
+    """Make another mechanism the owner of a ground."""
+    for folder in ground.users_collection:
+        if folder != world_of(scene).collection:
+            folder.objects.unlink(ground)
+    child_collection(heir, "Collision").objects.link(ground)
+    record_of(ground).model = heir
+
+
+def update_ground(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Create the ground of a simulated mechanism, or remove it where no mechanism uses it."""
+    world = world_of(scene)
+    if settings(rig).has_ground:
+        ensure_ground(scene, rig, world)
+    elif other_rig_on_ground(scene, ()) is None:
+        remove_grounds(scene, grounds_in(world))
+
+
+def remove_grounds(scene: bpy.types.Scene, grounds: list[bpy.types.Object]) -> None:
+    """Delete grounds of a scene."""
+    if grounds:
+        remove_from_world(scene, grounds, [])
+        bpy.data.batch_remove([*grounds, *(ground.data for ground in grounds)])

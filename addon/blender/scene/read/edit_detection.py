@@ -15,7 +15,7 @@ from mathutils import Matrix, Quaternion
 
 from ....core.bounds import half_extent
 from ....core.model import Array, Shape
-from ....core.surfaces import has_analytic_surface, is_mesh_of_shapes
+from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
 from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
 

@@ -15,10 +15,9 @@ from ...data.conversion import store_message, stored_message
 from ...data.queries import is_orphan_part
 from ...data.twin_links import parts_by_id
 from ...editing.repair.checks import check_model
-from ...editing.repair.fixes import fix
+from ...editing.repair.fixes import fix, rollback_on_error
 from ...editing.repair.missing_parts import missing_messages, models_without_armature, orphan_parts
 from ...editing.repair.rebuild import adopt_orphans, rebuild
-from ...editing.rollback import rollback_on_error
 from ...locale import translated
 from ..base.operators import (
     ERRORS,

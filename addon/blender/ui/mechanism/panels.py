@@ -15,7 +15,7 @@ from ...data.conversion import stored_message
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
 from ...locale import translated
-from ...physics.simulation.removal import find_leftovers
+from ...physics.simulation.setup import find_leftovers
 from ...reconcile.rig_update import is_moved_from_bones
 from ...scene.collections import ASSEMBLY_SEPARATOR
 from ..base.operators import (

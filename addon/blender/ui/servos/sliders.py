@@ -24,7 +24,7 @@ from ...data.change_counter import joint_and_bone_names
 from ...data.channels import Channel, block_rotation
 from ...data.queries import parts
 from ...editing.joint_settings import is_angular, joint_dofs
-from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ...rig.ball_channels import block_bone_channels
 from ...rig.pose_channels import read_pose
 
@@ -209,4 +209,4 @@ def unregister() -> None:
         bpy.app.timers.unregister(_create_pending)
     for name in state_of(_BoneProperties).names.values():
         delattr(bpy.types.PoseBone, name)
-    forget(_BoneProperties)
+    end_state(_BoneProperties)

@@ -35,7 +35,7 @@ from ...data.channels import Channel, servo_channels
 from ...data.properties.model import input_property_name
 from ...data.queries import parts
 from ...events.handlers import Handlers, connect, disconnect
-from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ...locale import translated
 from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
@@ -579,4 +579,4 @@ def unregister() -> None:
     del bpy.types.Armature.knuckle_live  # type: ignore[attr-defined]
     for keymap, item in state_of(_Shortcuts).items:
         keymap.keymap_items.remove(item)
-    forget(_Shortcuts)
+    end_state(_Shortcuts)

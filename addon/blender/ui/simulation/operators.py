@@ -21,8 +21,7 @@ from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
 from ...locale import translated
 from ...physics.recording.accuracy import worst_joint_lines
-from ...physics.simulation.removal import find_leftovers, remove_leftovers
-from ...physics.simulation.setup import build_physics, clear_physics
+from ...physics.simulation.setup import build_physics, clear_physics, find_leftovers, remove_leftovers
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs
 from ...physics.world.rigidbody_world import fit_world
 from ...physics.world.scale import distortion_message

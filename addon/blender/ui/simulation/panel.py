@@ -23,7 +23,7 @@ from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.simulation.cached_frames import frame_note as run_note
-from ...physics.simulation.removal import other_rig_on_ground
+from ...physics.simulation.setup import other_rig_on_ground
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
 from ...physics.world.rigidbody_world import frame_rate, has_other_gravity
 from ..base.operators import polled_model

@@ -19,7 +19,7 @@ from addon.blender.editing.symmetry import twins
 from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.model import Body, Shape
-from addon.core.surfaces import is_mesh_of_shapes, surface_distance
+from addon.core.primitive_fit import is_mesh_of_shapes, surface_distance
 from tests.support import mechanisms
 from tests.support.emptied import empty_file
 from tests.support.scenes import pick

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keying import LINEAR, key_servos
-from addon.blender.physics.actuators.dof_coordinates import closed_form_coordinates
-from addon.core.kinematics import joint_motion
+from addon.core.kinematics import closed_form_coordinates, joint_motion
 from addon.core.model import Dof
 from addon.core.transforms import rotation_vector
 from tests.conftest import ROOT

@@ -68,7 +68,7 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.events.signals import signals_blocked
-    from addon.blender.physics.simulation import initial_state as starting
+    from addon.blender.physics.workarounds import initial_state as starting
 
     rig, document = put(SOFT), XmlModel(SOFT)
     rig.data.knuckle.drive = "LIMP"

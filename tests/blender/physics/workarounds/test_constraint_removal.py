@@ -225,8 +225,8 @@ def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypa
     """It holds a body of the model; while the world is built anew without that, it holds nothing."""
     import bpy
 
-    from addon.blender.physics.simulation import removal as stripping
     from addon.blender.physics.simulation.setup import clear_physics
+    from addon.blender.physics.workarounds import constraint_removal as removal
 
     scene = blank.scene
     rig = put(FLOATING, "floating.skel")
@@ -244,7 +244,7 @@ def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypa
         raise RuntimeError("the world cannot be built")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stripping, "rebuild_simulation", fails)
+        patch.setattr(removal, "rebuild_simulation", fails)
         with pytest.raises(RuntimeError, match="cannot be built"):
             clear_physics(scene, rig)
     assert [held.object1, held.object2] == bodies

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import bpy
 from bpy.app.handlers import persistent
 
-from ...events.runtime_state import Lifetime, RuntimeState, forget, state_of
+from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 
 
 @dataclass
@@ -83,7 +83,7 @@ def after_history_step(*_args: Any) -> None:
     for scene in bpy.data.scenes:
         for name, value in saved.cursors.get(scene.session_uid, {}).items():
             setattr(scene.cursor, name, value)
-    forget(_Saved)
+    end_state(_Saved)
 
 
 def _plain_copy(value: Any) -> Any:

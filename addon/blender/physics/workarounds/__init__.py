@@ -1,0 +1,1 @@
+"""Workarounds: one module per bug or race of Blender's physics; docs/developers/workarounds.md is their index."""
