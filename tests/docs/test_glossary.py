@@ -81,7 +81,7 @@ NAMES: dict[str, frozenset[str]] = {
         "KnuckleFilm", "VIEW3D_PT_knuckle_film", "VIEW3D_PT_knuckle_film_overlays", "VIEW3D_PT_knuckle_truth",
     }),
     "'multi-turn' is the term for a stop of more than one revolution": frozenset({
-        "MultiTurnStops", "are_multi_turn_stops_enough", "create_multi_turn_stops", "multi_turn_stops",
+        "MultiTurnStops", "are_multi_turn_stops_enough", "multi_turn_stops",
         "needs_multi_turn_stops",
     }),
     "an angle of pi or 2 pi is a half or a full turn": frozenset({"FULL_TURN", "HALF_TURN", "wrap_to_turn"}),

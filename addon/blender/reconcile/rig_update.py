@@ -19,7 +19,7 @@ from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.kinematics import design_openings
 from ...core.loops.closure import close_loops
-from ...core.model import Array
+from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..animation.loops import live_solver
@@ -30,7 +30,7 @@ from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root
 from ..events.signals import on_rig_update, signals_blocked
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
 from ..physics.world.membership import simulating_scene
-from ..rig.bone_limits import remove_bone_limits, update_joint_bone_limits
+from ..rig.bone_limits import remove_bone_limits, set_bone_limits, stops_by_bone
 from ..rig.dials import EMPTY_SIZE_SHARE, has_dial, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from ..rig.pose_channels import lock_dependent_bone, set_dependent
@@ -106,6 +106,7 @@ def update_armature(
     present: RigState | None = None,
     edits: Mapping[str, JointEdit] = _NO_EDITS,
     made: Collection[bpy.types.Object] = (),
+    mechanism: Mechanism | None = None,
 ) -> Report:
     """Update a mechanism's armature to its present bodies and joints; the bodies stay where they are seen.
 
@@ -116,6 +117,7 @@ def update_armature(
         present: State of the mechanism before the edit; None: nothing that poses it was edited yet.
         edits: Changes of joints, by id.
         made: New joints, and new bodies that are placed by their joints; other bodies stay where they are seen.
+        mechanism: The mechanism as its objects have it; None: it is read from them.
 
     Returns:
         The report.
@@ -130,7 +132,8 @@ def update_armature(
         preserve_world_poses(_bone_children(rig)),
     ):
         designs = _differing_designs(rig)
-        tree = design_tree(extract_design(rig), present.placing | _joints_placing_new(rig, made), present.roots)
+        designed = extract_design(rig) if mechanism is None else mechanism
+        tree = design_tree(designed, present.placing | _joints_placing_new(rig, made), present.roots)
         placement = PosedState(
             moves=present.moves,
             roots=present.roots,
@@ -391,8 +394,8 @@ def _update_bones(
             bone_record(armature_of(rig).bones[name]).built_name = name
             reset_bone(pose)
         pose.lock_scale = (True, True, True)
-        remove_bone_limits(pose)
         if bone.link is None:
+            remove_bone_limits(pose)
             pose.rotation_mode = "QUATERNION"
             continue
         joint = bone.link.joint
@@ -406,8 +409,10 @@ def _update_bones(
                 pose_initially(pose, bone, place, joint.dofs[number], starts[number])
         limited.add(joint.id)
     chains = joint_bones(rig)  # of all at once: one by one needs bodies parented to bones, which they are not yet
-    for joint_id in limited & empties.keys():
-        update_joint_bone_limits(empties[joint_id], chains.get(joint_id, ()))
+    for joint_id in limited:
+        stops = stops_by_bone(empties[joint_id], chains.get(joint_id, ())) if joint_id in empties else {}
+        for name, here in stops.items():
+            set_bone_limits(rig.pose.bones[name], here)
     _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
     assign_dials(rig, names, decided, set(names) - shaped)
     add_screw_drivers(rig, names, decided)

@@ -77,7 +77,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
             if was is None:
                 record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
-        report.extend(update_armature(rig, present, edit.joints, placed))
+        report.extend(update_armature(rig, present, edit.joints, placed, edit.after))
         keys.write()
     report.extend(motion.change())
     return report

@@ -94,6 +94,9 @@ def bone_collection(armature: bpy.types.Armature) -> bpy.types.BoneCollection:
 
 # ---------------------------------------------------------------- shapes
 
+#: Number of bones from which numeric properties are set for all bones at once.
+_FEW_BONES = 20
+
 
 def show_dials(
     rig: bpy.types.Object,
@@ -107,8 +110,6 @@ def show_dials(
         dofs: Degrees of freedom of bones by name, each with the property and index that poses it.
         radii: Radii of the dials by the names of the bones, of all in ``dofs``.
     """
-    order = {name: index for index, name in enumerate(rig.pose.bones.keys())}
-    rows = [order[name] for name in dofs]
     turns, moves, sizes = [], [], []
     for name, own in dofs.items():
         pose = rig.pose.bones[name]
@@ -126,7 +127,7 @@ def show_dials(
         moves.append(matrix.translation[:])
         turns.append(matrix.to_euler()[:])
         sizes.append([radii[name]] * 3)
-    count = len(rows)
+    count = len(dofs)
     for prop, width, values in (
         ("custom_shape_translation", 3, moves),
         ("custom_shape_rotation_euler", 3, turns),
@@ -134,12 +135,18 @@ def show_dials(
         ("use_custom_shape_bone_size", 1, [False] * count),
         ("custom_shape_wire_width", 1, [_LINE_WIDTH] * count),
     ):
-        _set_bone_property(rig, prop, width, rows, values)
+        _set_bone_property(rig, prop, width, list(dofs), values)
 
 
-def _set_bone_property(rig: bpy.types.Object, prop: str, width: int, rows: Sequence[int], values: Any) -> None:
-    """Set a numeric property of some bones, given by their indices."""
+def _set_bone_property(rig: bpy.types.Object, prop: str, width: int, names: Sequence[str], values: Any) -> None:
+    """Set a numeric property of some bones: of a few one by one, else all bones are read and written at once."""
     bones: Any = rig.pose.bones
+    if len(names) < _FEW_BONES:
+        for name, value in zip(names, values, strict=True):
+            setattr(bones[name], prop, value)
+        return
+    order = {name: index for index, name in enumerate(bones.keys())}
+    rows = [order[name] for name in names]
     every = np.empty(width * len(bones), dtype=bool if prop.startswith("use") else np.float32)
     bones.foreach_get(prop, every)
     every.reshape(-1, width)[rows] = np.reshape(values, (-1, width))

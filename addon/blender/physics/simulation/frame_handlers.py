@@ -280,7 +280,10 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
         _run_internally(scene, lambda: resume_simulation(scene))
     drop_controller(rig)
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
-    if drive != "KEYS" and begun and not session.is_simulated_at(rig, frame):
+    if drive == "KEYS":
+        hold_on_bones(rig)
+        anchor.raise_model(rig, 0.0)
+    elif begun and not session.is_simulated_at(rig, frame):
         hold_on_bones(rig)
     else:
         ModelController(scene, rig).set_drive(drive)

@@ -272,7 +272,8 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     elsewhere = simulated_elsewhere_message(scene, rig)
     if elsewhere:
         raise ValueError(elsewhere)
-    settings(rig).drive = "KEYS"
+    if settings(rig).drive != "KEYS":
+        settings(rig).drive = "KEYS"
     world = scene.rigidbody_world
     if world is None:
         return
