@@ -42,7 +42,9 @@ from .design_poses import DesignPoses, design_as_seen
 from .edit_detection import edited_number, edited_pose, is_same_value, shortest_angle, shortest_float, was_moved
 from .shapes import (
     CollisionChildren,
+    derive_inertia,
     derived_masses,
+    has_inertia_of_shapes,
     is_uneven,
     read_body_shapes,
     read_collision_children,
@@ -293,7 +295,10 @@ class _PartReader:
                 body.pose = without_rounding(body, before[0])
             if np.abs(scale - 1.0).max() > 1e-6:
                 self._report_uneven_scale(obj, body, scale)
+                follows = known is not None and known.id in self.derived and has_inertia_of_shapes(body)
                 body.shapes = [scale_shape(shape, scale, body.com) for shape in body.shapes]
+                if follows:
+                    derive_inertia(body)
             if body.pose is not before[0]:
                 self.moved.add(own)
         if self.designs.applied(obj) is not None:

@@ -183,6 +183,8 @@ _DIRECTED_SHAPES = {"cone", "pyramid", "hemisphere"}
 
 #: Key in a shape's extension data of its share of the body's mass, in formats that have one.
 _MASS_KEY = "mass"
+#: Tolerance of moments of inertia that were derived from shapes, as a share of the largest.
+_DERIVED_TOLERANCE = 1e-5
 #: Tolerance of moments of inertia in 32 bits, as a share of the largest.
 _MOMENT_TOLERANCE = 3e-7
 
@@ -233,11 +235,24 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
         report.info("inertia-scaled", "Moments of inertia: scaled with the mass", where=file_name(obj))
     origin = record_of(obj).moment_of
     if origin in derived and is_same_value(record_of(obj).mass, derived[origin]):
-        _derive_inertia(body)
+        derive_inertia(body)
 
 
-def _derive_inertia(body: Body) -> None:
-    """Derive the moments of inertia of a mirror image from its shapes, as those of the mirrored body are."""
+def has_inertia_of_shapes(body: Body) -> bool:
+    """Return whether the moments of inertia of a body are those of its shapes.
+
+    In SKEL a body without any ``<inertia>`` has the unit tensor, whatever its shapes.
+    """
+    tensor = moment_of_shapes(body.shapes, body.mass, body.com)
+    return (
+        tensor is not None
+        and body.inertia is not None
+        and bool(np.abs(tensor - body.inertia).max() <= _DERIVED_TOLERANCE * np.abs(tensor).max())
+    )
+
+
+def derive_inertia(body: Body) -> None:
+    """Derive the moments of inertia of a body from its shapes, where its file states none."""
     tensor = moment_of_shapes(body.shapes, body.mass, body.com)
     if tensor is not None:  # with meshes it is derived where these are read
         body.inertia, body.extra = tensor, body.extra | {DERIVED_MOMENT: tensor.tolist()}

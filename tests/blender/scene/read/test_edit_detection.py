@@ -473,3 +473,27 @@ def test_a_body_turned_somehow_is_turned_as_blender_has_it(blank: Any) -> None:
     found = out(rig)[1].bodies[0].pose[:3, :3]
     assert found == pytest.approx(np.array(box.matrix_basis.to_3x3()), abs=3e-7)
     assert found @ found.T == pytest.approx(np.eye(3), abs=1e-15)
+
+
+@pytest.mark.parametrize("factor", [(1.3, 1.3, 1.3), (1.4, 0.8, 1.1)])
+@pytest.mark.parametrize("name", ["humanoid.skel", "desk_lamp.skel", "fullbody1.skel", "hexapod.jm"])
+def test_a_scaled_body_is_read_as_its_file_is(blank: Any, name: str, factor: tuple[float, float, float]) -> None:
+    """Also the moments of inertia that a file of SKEL leaves to the shapes."""
+    import bpy
+
+    from addon.blender.data.queries import parts
+    from addon.blender.scene.read.mechanism import extract
+    from tests.support.scenes import made
+
+    rig = made(name)
+    for obj in parts(rig, "BODY"):
+        obj.scale = [a * b for a, b in zip(obj.scale, factor, strict=True)]
+    bpy.context.view_layer.update()
+    mechanism = extract(rig)
+    text, _report = formats.dumps(mechanism)
+    again = {body.id: body for body in formats.loads(text.encode(), name).bodies}
+    for body in mechanism.bodies:
+        mine, its = body.inertia, again[body.id].inertia
+        assert (mine is None) == (its is None), body.name
+        if mine is not None:
+            assert mine == pytest.approx(its, rel=1e-5, abs=1e-9 * float(np.abs(its).max())), body.name
