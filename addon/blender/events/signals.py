@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from contextvars import ContextVar
+from typing import Any
 
 import bpy
-
-from .runtime_state import Lifetime, RuntimeState, state_of
 
 #: Called with a joint's empty after its record changed; those below with the armature data, or the body, that changed.
 #: Other packages add their listeners when they register, so that this module imports none of them.
@@ -34,30 +32,25 @@ on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = 
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
-@dataclass
-class _BlockedSignals(RuntimeState):
-    """Number of contexts that suppress signals."""
-
-    lifetime: ClassVar = Lifetime.PROGRAM
-    depth: int = 0
+#: Number of contexts that suppress signals.
+_blocked: ContextVar[int] = ContextVar("blocked", default=0)
 
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
     """Suppress the signals of our properties within the context."""
-    blocked = state_of(_BlockedSignals)
-    blocked.depth += 1
+    token = _blocked.set(_blocked.get() + 1)
     try:
         yield
     finally:
-        blocked.depth -= 1
+        _blocked.reset(token)
 
 
 def update_callback(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
     """Return an update function for a property that calls the listeners with the changed datablock."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-        if not state_of(_BlockedSignals).depth:
+        if not _blocked.get():
             for act in (act for each in listeners for act in each):
                 act(self.id_data)
 

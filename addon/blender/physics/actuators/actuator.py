@@ -17,6 +17,7 @@ from mathutils import Matrix
 
 from ....core.model import Array
 from ...data.properties.joint import KnuckleMotor
+from .dof_motors import DofMotors, ensure_dof_motors
 from .effective_mass import ReflectedInertia
 from .joint_state import JointStateArrays
 
@@ -85,3 +86,27 @@ class Actuator(ABC):
     def motors_in_use(self) -> Iterable[KnuckleMotor]:
         """Return the records of its motors; others on the same lists are removed."""
         return ()
+
+
+class JointActuator(Actuator):
+    """Actuator of one joint by motors about its axes."""
+
+    motors: DofMotors
+
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors and connect them."""
+        ensure_dof_motors(scene, self.motors)
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
+        own = self.motors.joint.joint.id
+        self.motors.begun, self.motors.thrown = state.values.get(own), state.velocities.get(own)
+        self.choose(state)
+        return self.motors.mark(state.poses)
+
+    def choose(self, state: SimulationState) -> None:
+        """Decide at the first frame what the motors exert."""
+
+    def motors_in_use(self) -> list[KnuckleMotor]:
+        """Return the records of its motors."""
+        return self.motors.records()

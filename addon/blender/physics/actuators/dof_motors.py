@@ -19,10 +19,9 @@ from ..constraints.constraints import UNREACHABLE_VELOCITY
 from ..constraints.generic6dof import MotorAxis, dof_directions, most_independent, motor_axes, motor_torque_axis
 from ..world.anchor import joint_ends
 from ..world.scale import model_scale
-from .actuator import Actuator, EmptyPoses, SimulationState
 from .control_laws import VelocityHistory
-from .joint_state import JointStateArrays, MultiDofJoint, add_constraint_to_world, coordinates_near, create_joint_motor
-from .motors import is_motor_missing, remove_from_motor_list
+from .joint_state import JointStateArrays, MultiDofJoint, coordinates_near, create_joint_motor
+from .motors import add_constraint_to_world, is_motor_missing, remove_from_motor_list
 
 #: Least component of a motor's direction along its joint value's axis: bounds its force near a singular pose.
 _MIN_SHARE = 0.05
@@ -233,31 +232,7 @@ class DofMotors:
             motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = velocity, force
 
 
-class JointActuator(Actuator):
-    """Actuator of one joint by motors about its axes."""
-
-    motors: DofMotors
-
-    def prepare(self, scene: bpy.types.Scene) -> None:
-        """Create the missing motors and connect them."""
-        _ensure_motors(scene, self.motors)
-
-    def start(self, state: SimulationState) -> EmptyPoses:
-        """Prepare for the first step, and return the poses of the motors' empties."""
-        own = self.motors.joint.joint.id
-        self.motors.begun, self.motors.thrown = state.values.get(own), state.velocities.get(own)
-        self.choose(state)
-        return self.motors.mark(state.poses)
-
-    def choose(self, state: SimulationState) -> None:
-        """Decide at the first frame what the motors exert."""
-
-    def motors_in_use(self) -> list[KnuckleMotor]:
-        """Return the records of its motors."""
-        return self.motors.records()
-
-
-def _ensure_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
+def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
     """Create the missing motors of a joint and connect them."""
     plant, item = own.plant, own.joint
     joint = record_of(item.empty).joint

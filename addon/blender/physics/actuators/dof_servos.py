@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -26,11 +27,13 @@ from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
 from ..world.scale import model_scale
-from .actuator import Actuator, EmptyPoses, SimulationState
+from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
 from .control_laws import Servos, VelocityHistory, motor_commands, steady_increment
-from .dof_motors import DofMotors, JointActuator
+from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
-from .servo_targets import ServoTargets
+
+if TYPE_CHECKING:
+    from .servo_targets import ServoTargets
 
 _SCREW_SUFFIX = " Screw"
 #: Share of the position error, and of the velocity error, between rotation and translation that is corrected per frame:
@@ -182,7 +185,7 @@ class SingleDofServos(Actuator):
         if self._start is None:  # an undo during a simulation
             self._start = actual
         targets = self._targets
-        before, wanted, speed, spin = targets.of_step(state)
+        before, wanted, speed, spin = targets.of_step(state.frame, state.drive, state.poses)
         before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
         if self._last is not None:
             self._course.go_on(targets.difference(actual, self._last), rate)

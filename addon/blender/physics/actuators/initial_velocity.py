@@ -22,11 +22,10 @@ from ....core.model import DOF_SIZE, Array
 from ....core.report import Message, Report, format_number
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings, world_of
-from ...data.caching import joint_record
 from ...data.conversion import add_to_report, has_initial_velocity, read_stops
 from ...data.properties.joint import KnuckleDof, KnuckleMotor
-from ...data.queries import parts
 from ..constraints.constraints import UNREACHABLE_VELOCITY
+from ..world.anchor import begins_with_velocity
 from .actuator import Actuator, EmptyPoses, SimulationState
 from .joint_state import (
     JointStateArrays,
@@ -36,8 +35,7 @@ from .joint_state import (
     multi_dof_bone_coordinates,
     unwrap_to,
 )
-from .motors import enable_motors, ensure_motor_numbers
-from .point_forces import armature_axes, ensure_thruster, thruster_pose
+from .motors import armature_axes, enable_motors, ensure_motor_numbers, ensure_thruster, thruster_pose
 
 _SUFFIX = " Throw"
 #: Time step (s) of the finite differences of velocities.
@@ -307,9 +305,3 @@ def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -
             quick.add(other)
     thrown = sorted(body for body in quick if moves[body])
     return [InitialVelocityImpulse(scene, plant, BodyThrusters(rig, thrown), joints)]
-
-
-def begins_with_velocity(rig: bpy.types.Object) -> bool:
-    """Return whether a mechanism has initial velocities: joints have any, and none closes a loop."""
-    joints = [joint_record(empty) for empty in parts(rig, "JOINT")]
-    return any(map(has_initial_velocity, joints)) and not any(joint.loop and joint.active for joint in joints)

@@ -21,8 +21,8 @@ from ....core.model import Array
 from ...data.access import record_of, world_of
 from ..constraints.generic6dof import aligned_dofs, has_fixed_axes
 from ..constraints.restraints import JointForceLaw
-from .actuator import SimulationState
-from .dof_motors import DofMotors, JointActuator
+from .actuator import JointActuator, SimulationState
+from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SUFFIX = " Losses"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ....core.kinematics import closed_form_coordinates, joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
-from ...data.access import constraints_of, record_of, settings, world_of
+from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import has_friction_or_damping, initial_dof_coordinates, read_dofs
 from ...data.properties.joint import KnuckleJoint
@@ -28,7 +28,7 @@ from ..constraints.generic6dof import needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
 from ..world.anchor import connects_bodies, joint_ends
 from .control_laws import Servos
-from .motors import create_motor
+from .motors import add_constraint_to_world, create_motor
 
 _FULL_TURN = 2.0 * math.pi
 
@@ -379,13 +379,6 @@ def ensure_preloads(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
 def has_both_bodies(plant: JointStateArrays, joint: KnuckleJoint) -> bool:
     """Return whether both bodies of a joint are simulated; the anchor may have been deleted."""
     return all(end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(plant.rig).anchor))
-
-
-def add_constraint_to_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
-    """Add an empty to the constraints of the scene's rigid-body world, which it leaves when it loses a body."""
-    held = constraints_of(world_of(scene)).objects
-    if empty.name not in held:
-        held.link(empty)
 
 
 def create_joint_motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:

@@ -11,8 +11,11 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import bpy
+import numpy as np
+from mathutils import Matrix
 
-from ...data.access import record_of, settings, world_of
+from ....core.model import Array
+from ...data.access import constraints_of, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
 from ...data.queries import helper_collection, parts, proxy_welds
 
@@ -44,6 +47,46 @@ def is_motor_missing(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> 
         record_of(motor).model = None
         return True
     return motor is None
+
+
+def add_constraint_to_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
+    """Add an empty to the constraints of the scene's rigid-body world, which it leaves when it loses a body."""
+    held = constraints_of(world_of(scene)).objects
+    if empty.name not in held:
+        held.link(empty)
+
+
+def ensure_thruster(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    motor: KnuckleMotor,
+    body: bpy.types.Object,
+    name: str,
+    turns: bool = False,
+) -> None:
+    """Create the motor that applies a force, and with ``turns`` a torque, to a body against the anchor, if missing."""
+    if is_motor_missing(scene, motor.empty):
+        motor.empty = create_motor(rig, name)
+    add_constraint_to_world(scene, motor.empty)
+    constraint = motor.empty.rigid_body_constraint
+    constraint.type, constraint.disable_collisions = "MOTOR", False
+    constraint.object1, constraint.object2 = settings(rig).anchor, body
+    constraint.use_motor_ang, constraint.use_motor_lin = turns, True
+    constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
+
+
+def thruster_pose(poses: Array, axis: int, point: Array) -> Matrix:
+    """Return the pose of a motor that applies a force at a point (3,) along an axis (0 to 2) of the armature."""
+    place = np.eye(4)
+    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
+    place[:3, 3] = point
+    return Matrix(place.tolist())
+
+
+def armature_axes(poses: Array) -> Array:
+    """Return the armature's axes (3, 3) in the world, as columns."""
+    turn = poses[-1][:3, :3]
+    return turn / np.linalg.norm(turn, axis=0)
 
 
 # ------------------------------------------------------------------------------------ their lists

@@ -22,8 +22,8 @@ from ...data.conversion import read_stops
 from ..constraints.constraints import needs_multi_turn_stops, stop_detection_range, wrap_angle, write_constraint_bodies
 from ..constraints.generic6dof import HALF_TURN, write_axis_limit
 from .actuator import Actuator, EmptyPoses, SimulationState
-from .joint_state import JointStateArrays, add_constraint_to_world, has_both_bodies
-from .motors import create_motor, is_motor_missing
+from .joint_state import JointStateArrays, has_both_bodies
+from .motors import add_constraint_to_world, create_motor, is_motor_missing
 
 _SUFFIX = " Stop"
 #: Angle (rad) before the one at which its constraint would measure the hinge beyond the stop, from which it is off.

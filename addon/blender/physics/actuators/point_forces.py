@@ -28,8 +28,8 @@ from ..constraints.restraints import distance_axis, point_restraints, restraint_
 from ..world.scale import model_scale
 from .actuator import Actuator, EmptyPoses, SimulationState
 from .effective_mass import EffectiveMass
-from .joint_state import JointStateArrays, add_constraint_to_world
-from .motors import create_motor, ensure_motor_numbers, is_motor_missing
+from .joint_state import JointStateArrays
+from .motors import armature_axes, ensure_motor_numbers, ensure_thruster, thruster_pose
 
 _SUFFIX = " Push"
 #: Largest angular frequency (rad per frame) of a spring with the mass it moves. Measured on the ends of chains of one
@@ -212,36 +212,3 @@ def _ensure_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleR
         assert body is not None
         turns = distance_axis(kept) >= 0 and motor.dof_index < 3
         ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}", turns)
-
-
-def ensure_thruster(
-    scene: bpy.types.Scene,
-    rig: bpy.types.Object,
-    motor: KnuckleMotor,
-    body: bpy.types.Object,
-    name: str,
-    turns: bool = False,
-) -> None:
-    """Create the motor that applies a force, and with ``turns`` a torque, to a body against the anchor, if missing."""
-    if is_motor_missing(scene, motor.empty):
-        motor.empty = create_motor(rig, name)
-    add_constraint_to_world(scene, motor.empty)
-    constraint = motor.empty.rigid_body_constraint
-    constraint.type, constraint.disable_collisions = "MOTOR", False
-    constraint.object1, constraint.object2 = settings(rig).anchor, body
-    constraint.use_motor_ang, constraint.use_motor_lin = turns, True
-    constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
-
-
-def thruster_pose(poses: Array, axis: int, point: Array) -> Matrix:
-    """Return the pose of a motor that applies a force at a point (3,) along an axis (0 to 2) of the armature."""
-    place = np.eye(4)
-    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
-    place[:3, 3] = point
-    return Matrix(place.tolist())
-
-
-def armature_axes(poses: Array) -> Array:
-    """Return the armature's axes (3, 3) in the world, as columns."""
-    turn = poses[-1][:3, :3]
-    return turn / np.linalg.norm(turn, axis=0)

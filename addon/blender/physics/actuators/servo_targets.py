@@ -25,7 +25,6 @@ from ...data.conversion import add_to_report
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
 from ..world.rigidbody_world import first_frame
-from .actuator import SimulationState
 from .control_laws import steady_increment
 from .joint_state import JointStateArrays
 
@@ -104,8 +103,13 @@ class ServoTargets:
         """Read what moves the bones before the step to a frame. Called once for each step."""
         self._live.look(self.scene_frame_of(frame - 1))
 
-    def of_step(self, state: SimulationState) -> tuple[Array, Array, Array, Array]:
+    def of_step(self, frame: int, drive: str, poses: Array) -> tuple[Array, Array, Array, Array]:
         """Return the targets of all servos (n,) for a step.
+
+        Args:
+            frame: The frame that the step leads to.
+            drive: KEYS, SERVO or LIMP.
+            poses: Poses (bodies + 1, 4, 4) from which a gait gets its feedback.
 
         Returns:
             Positions at its beginning and at its end, nan without a target; target velocities; and a mask of the
@@ -114,23 +118,23 @@ class ServoTargets:
         count = len(self._plant.joints)
         before = wanted = np.full(count, math.nan)
         speed, spin = np.zeros(count), np.zeros(count, dtype=bool)
-        if state.drive != "SERVO":
+        if drive != "SERVO":
             return before, wanted, speed, spin
         if self.gait is not None:
-            before, speed, spin = self._gait_targets(state)
+            before, speed, spin = self._gait_targets(frame, poses)
             wanted = before.copy()
         else:
-            before = self.of_bones(self.scene_frame_of(state.frame - 1))
-            wanted = self.of_bones(self.scene_frame_of(state.frame))
+            before = self.of_bones(self.scene_frame_of(frame - 1))
+            wanted = self.of_bones(self.scene_frame_of(frame))
         self._put_live(before, wanted, spin)
         return before, wanted, speed, spin
 
-    def _gait_targets(self, state: SimulationState) -> tuple[Array, Array, Array]:
+    def _gait_targets(self, frame: int, poses: Array) -> tuple[Array, Array, Array]:
         """Return target positions (nan: none), target velocities, and a mask of joints with a target velocity."""
         assert self.gait is not None
-        frames = np.array([self.scene_frame_of(state.frame)])
+        frames = np.array([self.scene_frame_of(frame)])
         controls = gait.gait_input_values(self.gait, self._rig, frames)
-        feedback = {body: feedback_angles(state.poses[number, :3, :3]) for body, number in self._feedback.items()}
+        feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feedback.items()}
         phase = gait.engine_phase(self.gait, self._rig, self._scene, frames)
         position, velocity = self.gait.evaluate_rows(phase, controls, feedback)
         count = len(self._plant.joints)

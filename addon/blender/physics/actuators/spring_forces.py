@@ -28,8 +28,8 @@ from ..constraints.generic6dof import (
     has_motor_axes,
 )
 from ..constraints.restraints import JointForceLaw
-from .actuator import SimulationState
-from .dof_motors import DofMotors, JointActuator
+from .actuator import JointActuator, SimulationState
+from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SUFFIX = " Push"

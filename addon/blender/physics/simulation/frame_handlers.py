@@ -147,7 +147,7 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
         for rig in rigs:
             going = session.controller_of(rig)
             if going is None:  # it was collected again, or its motors were deleted
-                going = session.create_controller(scene, rig)
+                going = _add_controller(scene, rig)
             going.step(frame)
     elif run is None or not run.has_frames:
         for rig in rigs:
@@ -193,9 +193,16 @@ def _pin_initial_pose(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
 def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelController:
     if not is_physics_complete(scene, rig):
         add_to_report(rig, build_physics(scene, rig))
-    run = session_of(scene).create_controller(scene, rig)
+    run = _add_controller(scene, rig)
     run.set_drive(run.drive_at(first_frame(scene)))
     reset_cache(scene)
+    return run
+
+
+def _add_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelController:
+    """Create the controller of a mechanism from its present state."""
+    session = session_of(scene)
+    run = session.controllers[rig.session_uid] = ModelController(scene, rig, session.stretch)
     return run
 
 

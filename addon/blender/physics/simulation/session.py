@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import bpy
 import numpy as np
@@ -18,9 +18,11 @@ from ....core.model import Array
 from ...data.access import world_of
 from ...data.change_counter import SceneModels
 from ...events.runtime_state import Lifetime, RuntimeState, all_states, state_of
-from ..workarounds.initial_state import AnimationPause, InitialStatePin
 from ..world.anchor import moving_bodies, set_kinematic
-from .controller import ModelController
+
+if TYPE_CHECKING:
+    from ..workarounds.initial_state import AnimationPause, InitialStatePin
+    from .controller import ModelController
 
 #: Largest difference of positions (length units) at which the frame shown is the simulation's.
 _POSITION_TOLERANCE = 1e-4
@@ -101,11 +103,6 @@ class SimulationSession(RuntimeState):
     note: str = ""
     is_protected: bool = False
     stretch: int = 1
-
-    def create_controller(self, scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelController:
-        """Create the controller of a mechanism from its present state."""
-        made = self.controllers[rig.session_uid] = ModelController(scene, rig, self.stretch)
-        return made
 
     def controller_of(self, rig: bpy.types.Object) -> ModelController | None:
         """Return the controller of a mechanism, or None."""

@@ -19,7 +19,6 @@ from ...data.queries import child_collection, inertia_proxies, own_inertia_proxy
 from ...data.rigid_bodies import MIN_MASS, store_typed_mass
 from ...scene.meshes import box
 from ...scene.temporary_scene import ObjectSequence
-from ..actuators.initial_velocity import begins_with_velocity
 from ..actuators.motors import clear_motor_lists, listed_motors, motor_lists, unlisted_motors
 from ..bodies.collision import apply_collision_filter, collision_children, filter_constraints, set_up_collision
 from ..bodies.inertia import WorldMembership, drop_unused_inertia_proxies, report_light_bodies, set_up_inertia_proxies
@@ -34,7 +33,15 @@ from ..workarounds.constraint_removal import (
     unlink_from_world,
 )
 from ..workarounds.undo_guard import expect_physics
-from ..world.anchor import connects_bodies, ensure_anchor, is_anchor, is_floating, own_anchor, welded_to_world
+from ..world.anchor import (
+    begins_with_velocity,
+    connects_bodies,
+    ensure_anchor,
+    is_anchor,
+    is_floating,
+    own_anchor,
+    welded_to_world,
+)
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
 from ..world.rigidbody_world import clear_world, ensure_world, first_frame, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import bpy
 
 from ...data.access import bodies_of, record_of, rigid_body_of, settings
-from ...data.conversion import has_spring_or_damper
+from ...data.caching import joint_record
+from ...data.conversion import has_initial_velocity, has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection, inertia_proxies, parts
 
@@ -133,3 +134,9 @@ def raise_model(rig: bpy.types.Object, height: float) -> None:
     if record.ground_offset != height:
         rig.delta_location[2] += height - record.ground_offset
         record.ground_offset = height
+
+
+def begins_with_velocity(rig: bpy.types.Object) -> bool:
+    """Return whether a mechanism has initial velocities: joints have any, and none closes a loop."""
+    joints = [joint_record(empty) for empty in parts(rig, "JOINT")]
+    return any(map(has_initial_velocity, joints)) and not any(joint.loop and joint.active for joint in joints)
