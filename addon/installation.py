@@ -151,11 +151,11 @@ def missing_dependency() -> str:
         A message with the remedy; empty where all required modules are there.
     """
     tried = {need.distribution: _try_import(need.module) for need in DEPENDENCIES if not need.purpose}
-    told = join_messages(
+    message = join_messages(
         "; ", (Message("{} cannot be imported ({})", name, trouble) for name, trouble in tried.items() if trouble)
     )
     lost = " ".join(name for name, trouble in tried.items() if trouble)
-    return Message("Knuckle cannot start: {}. {}.", told, repair_advice(_PIP_ADVICE.format(lost))) if told else ""
+    return Message("Knuckle cannot start: {}. {}.", message, repair_advice(_PIP_ADVICE.format(lost))) if message else ""
 
 
 def dependency_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[CheckRow]:
@@ -224,9 +224,9 @@ def _module_location(module: str) -> str:
 def _module_version(need: Dependency) -> str:
     """Return the version of the imported module: a distribution's metadata may belong to another copy."""
     top = sys.modules[need.module.partition(".")[0]]
-    told = getattr(top, "__version__", None)
-    if isinstance(told, str):
-        return told
+    version = getattr(top, "__version__", None)
+    if isinstance(version, str):
+        return version
     try:
         return metadata.version(need.distribution)
     except metadata.PackageNotFoundError:

@@ -150,7 +150,7 @@ def _sweep_figure(varied: Sequence[str], table: Sequence[Mapping[str, float]]) -
         drawn_lines = [_draw_line(axes, along, name, rows, _line_color(at, len(lines)))
                        for at, rows in enumerate(lines.values())]  # fmt: skip
         if not any(math.isfinite(row[name]) for row in table):
-            axes.text(0.5, 0.5, "cannot be told", transform=axes.transAxes, ha="center", color=AXIS_COLOR)
+            axes.text(0.5, 0.5, "unknown", transform=axes.transAxes, ha="center", color=AXIS_COLOR)
         axes.set_xlabel(along or "run", parse_math=False, color=AXIS_COLOR)
         axes.set_title(FIGURE_LABELS[name], loc="left", fontsize=10, color=AXIS_COLOR)
         style_axes(axes)

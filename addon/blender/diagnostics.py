@@ -158,10 +158,10 @@ def _smoke_row(name: str) -> CheckRow:
             part, "error", Message("{} is missing", path), repair_advice("Restore the folder sample_models")
         )
     try:
-        told = smoke_test_sample(path)
+        failure = smoke_test_sample(path)
     except Exception as error:  # any failure belongs in the report
         return CheckRow(part, "error", f"{type(error).__name__}: {error}", "Copy the report and open an issue")
-    return CheckRow(part, "ok", Message("{}, {} s", told, f"{time.perf_counter() - start:.1f}"))
+    return CheckRow(part, "ok", Message("{}, {} s", failure, f"{time.perf_counter() - start:.1f}"))
 
 
 def smoke_test_sample(path: Path) -> str:

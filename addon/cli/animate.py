@@ -94,8 +94,8 @@ def _write_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, j
     if fitting.step is None and fitting.stops == "keep":
         units = jobs.Units("DEG" if fitting.degrees else "RAD", "MM" if fitting.millimetres else "M")
         read = select_motions(formats.load_motions(job.motion), job.only, job.motion)
-        told = units, fitting.mapping
-        return jobs.animate_to_blend(mechanism, job.out, read, job.seconds, job.inputs, job.mesh_folders, *told)
+        mapping = units, fitting.mapping
+        return jobs.animate_to_blend(mechanism, job.out, read, job.seconds, job.inputs, job.mesh_folders, *mapping)
     changed = [replace(motion, source=None, as_read=()) for motion in motions]
     return jobs.animate_to_blend(mechanism, job.out, changed, job.seconds, job.inputs, job.mesh_folders)
 
@@ -153,10 +153,10 @@ def _load_job_motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> 
     _check_mapping(motions, mechanism, job)
     _check_length(motions, job)
     for motion in motions:
-        told = Report()
-        out.append(fit_motion(motion, mechanism, job.fitting, told))
+        read_report = Report()
+        out.append(fit_motion(motion, mechanism, job.fitting, read_report))
         of = f"{motion.name}: " if len(motions) > 1 else ""
-        report.entries += [replace(entry, message=of + entry.message) for entry in told.entries]
+        report.entries += [replace(entry, message=of + entry.message) for entry in read_report.entries]
     return out
 
 
@@ -202,8 +202,8 @@ def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
 
 
 def _quoted_list(names: Iterable[str], most: int = 12) -> str:
-    told = sorted(names)
-    return ", ".join(map(repr, told[:most])) + (f" and {len(told) - most} more" if len(told) > most else "")
+    ordered = sorted(names)
+    return ", ".join(map(repr, ordered[:most])) + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
 
 
 def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob, extension: str) -> bytes:

@@ -331,5 +331,5 @@ def _print_table(rows: Sequence[BatchRow], seconds: float) -> None:
         format_table(["file", "result", "kept", "approximated", "lost", "seconds", "out"], cells, right=(2, 3, 4, 5))
     )
     results = [row.result for row in rows]
-    told = [f"{results.count(result)} {result}" for result in ("done", "failed", "passed over") if result in results]
-    print_info(f"{quantity_text(len({row.file for row in rows}), 'file')}: {', '.join(told)} in {seconds:.1f} s")
+    totals = [f"{results.count(result)} {result}" for result in ("done", "failed", "passed over") if result in results]
+    print_info(f"{quantity_text(len({row.file for row in rows}), 'file')}: {', '.join(totals)} in {seconds:.1f} s")

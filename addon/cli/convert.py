@@ -130,9 +130,9 @@ def _convert_model(source: Path, target: Path, how: ConvertOptions) -> VerbResul
     if how.upright:
         mechanism = rotate_mechanism(mechanism, upright_transform(mechanism))
     if target == STDOUT:
-        text, told = formats.dumps(mechanism, how.to, how.mesh_folders)
-        write_stdout(formats.encode_model(text, mechanism, formats.format_id(mechanism, "", how.to), told))
-        report.extend(told)
+        text, losses = formats.dumps(mechanism, how.to, how.mesh_folders)
+        write_stdout(formats.encode_model(text, mechanism, formats.format_id(mechanism, "", how.to), losses))
+        report.extend(losses)
     else:
         report.extend(formats.save(mechanism, target, how.to, how.mesh_folders, with_meshes=how.copy_meshes))
     row = formats.FORMATS[formats.format_id(mechanism, "" if target == STDOUT else target, how.to)]

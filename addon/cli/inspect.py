@@ -48,24 +48,24 @@ def add_info(verbs: Subparsers) -> None:
 
 def _info(args: argparse.Namespace) -> int:
     inputs = expand_inputs(args.files)
-    told: list[dict[str, Any]] = []
+    descriptions: list[dict[str, Any]] = []
     code = 0
     for each in inputs:
         try:
             mechanism = _load_file(each.path, args.meshes)
         except FormatError as error:
             print_error(str(error))
-            told.append(failure_object(each.path, str(error)))
+            descriptions.append(failure_object(each.path, str(error)))
             code = 1
             continue
         if args.json:
             name = {"file": str(each.path)} if len(inputs) > 1 else {}
-            told.append(name | describe_mechanism(mechanism))
+            descriptions.append(name | describe_mechanism(mechanism))
             continue
         text = summarize_mechanism(mechanism)
         print_result(f"{each.path}\n{text}\n" if len(inputs) > 1 else text)
     if args.json:
-        print_json(told if len(inputs) > 1 else told[0])
+        print_json(descriptions if len(inputs) > 1 else descriptions[0])
     return code
 
 
@@ -171,8 +171,8 @@ def _find_jumps(motion: Motion) -> Iterable[Finding]:
     for each in check_motion(motion, {}):
         if each.jump:
             what = "Root motion" if each.name in roots else "Servo"
-            told = f"{what} {each.name!r} of motion {motion.name!r}: jump of {each.jump:.3g} at {each.jump_at:.3g} s"
-            yield Finding("jump", "info", told, "model")
+            message = f"{what} {each.name!r} of motion {motion.name!r}: jump of {each.jump:.3g} at {each.jump_at:.3g} s"
+            yield Finding("jump", "info", message, "model")
 
 
 def _print_findings(rows: list[BatchRow], seconds: float) -> None:

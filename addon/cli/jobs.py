@@ -174,11 +174,11 @@ def add_job(verbs: Subparsers) -> None:
 
 def parse_sweep_axis(text: str) -> tuple[str, list[float]]:
     """Parse NAME=VALUES of a sweep."""
-    name, separator, told = text.rpartition("=")
+    name, separator, range_text = text.rpartition("=")
     try:
         if not separator:
             raise ValueError("no name and values")
-        numbers = _parse_numbers(told)
+        numbers = _parse_numbers(range_text)
         if not all(map(math.isfinite, numbers)):
             raise ValueError("not all are numbers")
         if name not in {"gain", "friction"}:
@@ -353,8 +353,8 @@ def _sweep_job(args: argparse.Namespace, runner: JobRunner) -> VerbResult:
             args.wrong(f"--sweep has {name!r}, or one of its values, twice")
         names.append(key)
         tasks.append(value_tasks(key, numbers))
-        told = "{{Task.Param." + key + "}}"
-        words += [f"--{name}", told] if name in {"gain", "friction"} else ["--input", f"{name}={told}"]
+        parameter = "{{Task.Param." + key + "}}"
+        words += [f"--{name}", parameter] if name in {"gain", "friction"} else ["--input", f"{name}={parameter}"]
     if points > _MAX_SWEEP_POINTS:
         args.wrong(f"{points} points are too many: {_MAX_SWEEP_POINTS} at most")
     row = "-".join(["{{Param.Out}}/rows/run", *("{{Task.Param." + name + "}}" for name in names)]) + ".json"

@@ -43,10 +43,10 @@ class AccuracyRow(NamedTuple):
 
     def __str__(self) -> str:
         amount = f"{self.worst} at worst, {self.mean} on average" if self.mean else self.worst
-        told = f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
+        text = f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
         if self.good is None:
-            return told
-        return f"{told}. Good" if self.good else f"{told}. Needs attention: {self.limit[:1].lower()}{self.limit[1:]}"
+            return text
+        return f"{text}. Good" if self.good else f"{text}. Needs attention: {self.limit[:1].lower()}{self.limit[1:]}"
 
 
 def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[AccuracyRow]:

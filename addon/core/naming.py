@@ -120,10 +120,10 @@ def servo_names(joints: Iterable[tuple[str, str, Sequence[NamedDof]]]) -> dict[s
     for joint in joints:
         if joint[0] not in first or not first[joint[0]][2]:
             first[joint[0]] = joint
-    told = list(first.values())
-    stems = unique_names((key, name) for key, name, _ in told)
+    unique = list(first.values())
+    stems = unique_names((key, name) for key, name, _ in unique)
     full = {
-        key: [f"{stems[key]}/{own}" if own else stems[key] for own in dof_value_names(dofs)] for key, _, dofs in told
+        key: [f"{stems[key]}/{own}" if own else stems[key] for own in dof_value_names(dofs)] for key, _, dofs in unique
     }
     uses = Counter(name for names in full.values() for name in names)
     return {

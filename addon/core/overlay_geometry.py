@@ -178,9 +178,9 @@ def perpendicular(axis: Array, hint: Array | None = None) -> Array:
     out = _orthogonal_unit(axis, np.eye(3)[np.argmin(np.abs(axis), axis=1)])
     if hint is None:
         return out
-    told = hint - np.einsum("ni,ni->n", hint, axis)[:, None] * axis
-    clear = np.linalg.norm(told, axis=1) > 1e-3 * np.linalg.norm(hint, axis=1)
-    out[clear] = _orthogonal_unit(axis[clear], told[clear])
+    across = hint - np.einsum("ni,ni->n", hint, axis)[:, None] * axis
+    clear = np.linalg.norm(across, axis=1) > 1e-3 * np.linalg.norm(hint, axis=1)
+    out[clear] = _orthogonal_unit(axis[clear], across[clear])
     return out
 
 

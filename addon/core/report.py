@@ -194,8 +194,8 @@ class Report:
 
     def outcomes(self) -> dict[str, int]:
         """Return the numbers of entries of each outcome: kept, approximated and lost."""
-        told = Counter(entry.outcome for entry in self.entries)
-        return {"kept": told["kept"], "approximated": told["approximated"], "lost": told["lost"]}
+        counts = Counter(entry.outcome for entry in self.entries)
+        return {"kept": counts["kept"], "approximated": counts["approximated"], "lost": counts["lost"]}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.entries))

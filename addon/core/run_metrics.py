@@ -35,7 +35,7 @@ class MeasuredJoint:
         on_parent: Joint frame (4, 4) on the parent.
         on_child: Joint frame (4, 4) on the child.
         length: Length of the link that it moves.
-        told: Targets of its servos for each frame (n, size), nan where there is none.
+        targets: Targets of its servos for each frame (n, size), nan where there is none.
         begun: Initial values (size,), where these specify whole turns.
     """
 
@@ -45,7 +45,7 @@ class MeasuredJoint:
     on_parent: Array
     on_child: Array
     length: float
-    told: Array | None = None
+    targets: Array | None = None
     begun: Array | None = None
 
 
@@ -174,7 +174,7 @@ def _measure_joint(held: MeasuredJoint, poses: Array) -> JointAccuracy:
     tilt = np.linalg.norm(rotation_vector(inverse(fit)[:, :3, :3] @ apart[:, :3, :3]), axis=1)
     angles = _angle_mask(joint.dofs)
     error, turns = _tracking_error(held, values, angles)
-    told = error[~np.isnan(error)]
+    known = error[~np.isnan(error)]
     return JointAccuracy(
         joint.id,
         joint.name or joint.id,
@@ -183,8 +183,8 @@ def _measure_joint(held: MeasuredJoint, poses: Array) -> JointAccuracy:
         float(gap.mean()),
         float(tilt.max()),
         turns,
-        float(told.max()) if len(told) else math.nan,
-        float(told.mean()) if len(told) else math.nan,
+        float(known.max()) if len(known) else math.nan,
+        float(known.mean()) if len(known) else math.nan,
         _max_stop_excess(joint, _unwrap_values(held, values)),
     )
 
@@ -227,15 +227,15 @@ def _tracking_error(held: MeasuredJoint, values: Array, angles: Sequence[bool]) 
         The error (n,) of the worst coordinate, nan without targets; and whether it is an angle, as it is wherever any
         angle has a target.
     """
-    told = np.full_like(values, math.nan) if held.told is None else held.told[:, : values.shape[1]]
-    error = np.abs(told - values)
+    targets = np.full_like(values, math.nan) if held.targets is None else held.targets[:, : values.shape[1]]
+    error = np.abs(targets - values)
     at = 0
     for dof in held.joint.dofs:
         if dof.kind == "rotation":
-            error[:, at] = np.abs((told[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
+            error[:, at] = np.abs((targets[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
         elif DOF_SIZE[dof.kind] > 1:  # its rotation is a vector
             turn = slice(at, at + 3)
-            both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(told[:, turn])
+            both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(targets[:, turn])
             error[:, turn] = np.linalg.norm(rotation_vector(both), axis=1)[:, None]
         at += DOF_SIZE[dof.kind]
     is_angle = np.array(angles, dtype=bool)

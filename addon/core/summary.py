@@ -149,8 +149,8 @@ def _describe_motion(motion: Motion) -> dict[str, Any]:
         ]
         for root in (False, True)
     )
-    told = {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
-    return {**told, "root_motion": roots} if roots else told
+    description = {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
+    return {**description, "root_motion": roots} if roots else description
 
 
 def describe_report(report: Report | None) -> list[dict[str, Any]]:

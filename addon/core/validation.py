@@ -57,12 +57,12 @@ def validate(mechanism: Mechanism) -> list[Finding]:
 def _check_masses(mechanism: Mechanism) -> Iterator[Finding]:
     for body in mechanism.bodies:
         if body.active and not body.immobile and not body.mass > _MIN_MASS:
-            told = Message("Body {}: no mass, so physics cannot move it. Enter a mass", repr(body.name))
+            message = Message("Body {}: no mass, so physics cannot move it. Enter a mass", repr(body.name))
             if body.mass < -_MIN_MASS:
-                told = Message(
+                message = Message(
                     "Body {}: the mass {} kg is negative. Enter a mass above 0", repr(body.name), f"{body.mass:g}"
                 )
-            yield Finding("no-mass", "error", told, "body", (body.id,), "Set mass by volume")
+            yield Finding("no-mass", "error", message, "body", (body.id,), "Set mass by volume")
         elif body.inertia is not None and min_principal_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
                 "bad-inertia",
@@ -153,8 +153,8 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     for joints in between.values():
         if len(joints) > 1:
             names = abbreviate_names(joint.name for joint in joints)
-            told = Message("{} joints connect the same two bodies: {}. Keep one", len(joints), names)
-            yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
+            message = Message("{} joints connect the same two bodies: {}. Keep one", len(joints), names)
+            yield Finding("joints-double", "warning", message, "joint", tuple(joint.id for joint in joints))
 
 
 def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
@@ -218,10 +218,12 @@ def _check_names(mechanism: Mechanism) -> Iterator[Finding]:
             if count < 2 or not name:
                 continue
             ids = tuple(part.id for part in parts if part.name == name)
-            told = Message("{} joints are named {}, so motions cannot distinguish them. Rename them", count, repr(name))
+            message = Message(
+                "{} joints are named {}, so motions cannot distinguish them. Rename them", count, repr(name)
+            )
             if kind == "body":
-                told = Message("{} bodies are named {}. Rename them", count, repr(name))
-            yield Finding("name-twice", "warning", told, kind, ids, "Number the names")
+                message = Message("{} bodies are named {}. Rename them", count, repr(name))
+            yield Finding("name-twice", "warning", message, kind, ids, "Number the names")
 
 
 def _parts_by_kind(
@@ -236,17 +238,17 @@ def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
         for part in parts:
             mate = known.get(part.twin or "")
             if part.twin and (mate is None or mate.twin != part.id):
-                told = Message("{}: its twin is missing. Unlink it", repr(part.name))
+                message = Message("{}: its twin is missing. Unlink it", repr(part.name))
                 if mate is not None:
-                    told = Message("{}: its twin {} has another twin. Unlink one", repr(part.name), repr(mate.name))
-                yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink twin")
+                    message = Message("{}: its twin {} has another twin. Unlink one", repr(part.name), repr(mate.name))
+                yield Finding("twin-one-sided", "warning", message, kind, (part.id,), "Unlink twin")
     sides = find_sides(mechanism)
     differing: dict[tuple[FindingKind, str, str], list[str]] = {}
     names = {part.id: part.name for _kind, parts in _parts_by_kind(mechanism) for part in parts}
     for each in find_asymmetries(mechanism, sides):
         if not each.second:
-            told = Message("{} is on one side only: {}", repr(names[each.first]), each.what)
-            yield Finding("twin-missing", "info", told, each.kind, (each.first,))
+            message = Message("{} is on one side only: {}", repr(names[each.first]), each.what)
+            yield Finding("twin-missing", "info", message, each.kind, (each.first,))
             continue
         differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     for (kind, first, second), what in differing.items():

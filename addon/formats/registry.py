@@ -54,8 +54,8 @@ def report_negative_masses(mechanism: Mechanism) -> None:
     """Warn of bodies with a negative mass."""
     for body in mechanism.bodies:
         if body.mass < 0.0:
-            told = f"body '{body.name}': the mass {body.mass:g} is negative"
-            mechanism.report.warn("negative-mass", told, body.line)
+            message = f"body '{body.name}': the mass {body.mass:g} is negative"
+            mechanism.report.warn("negative-mass", message, body.line)
 
 
 def reject_invalid_inertia(mechanism: Mechanism) -> None:

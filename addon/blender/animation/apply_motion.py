@@ -409,10 +409,10 @@ def _complete_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span
     """
     out = dict(tracks)
     for block in channel_blocks(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
-        told = read_block(rig, block, there)
-        if told is None:
+        block_keys = read_block(rig, block, there)
+        if block_keys is None:
             continue
-        places, values = told
+        places, values = block_keys
         first, last = span[0] - MIN_KEY_SPACING, span[1] + MIN_KEY_SPACING
         before, after = places[places < first][-1:], places[places > last][:1]
         for k, channel in enumerate(block):
@@ -428,10 +428,10 @@ def _complete_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span
 
 def _insert_keys(own: Any, more: Array, places: Array, values: Array) -> tuple[Array, Array, Any]:
     """Return a track with additional linear keys at frames ``more``, their values interpolated from the block's."""
-    told = np.interp(more, places, values)
+    sampled = np.interp(more, places, values)
     if own is None:
-        return more, told, LINEAR
+        return more, sampled, LINEAR
     frames, numbers, how = own
     order = np.argsort(np.concatenate([more, frames]), kind="stable")
     every = np.concatenate([np.full(len(more), LINEAR), np.broadcast_to(how, len(frames))]).astype(np.int32)
-    return np.concatenate([more, frames])[order], np.concatenate([told, numbers])[order], every[order]
+    return np.concatenate([more, frames])[order], np.concatenate([sampled, numbers])[order], every[order]

@@ -120,8 +120,8 @@ def mirror_keys(
     moved, count = len(made), len({*chosen} & channels.keys())
     turned = "1 joint" if count == 1 else Message("{} joints", count)
     drawn = "1 F-Curve" if moved == 1 else Message("{} F-Curves", moved)
-    told = Message("{} mirrored, {} written", turned, drawn)
-    mirror.report.info("mirrored", told)
+    message = Message("{} mirrored, {} written", turned, drawn)
+    mirror.report.info("mirrored", message)
     return mirror.report
 
 

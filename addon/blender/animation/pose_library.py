@@ -243,12 +243,12 @@ def _target_coordinates(
     now: Mapping[str, Array],
 ) -> dict[str, Array]:
     """Return the joint values of the joints that a pose has keys of, by id."""
-    told = {track.name: float(track.values[0]) for track in action_motion(rig, action, scene).trajectories}
+    values = {track.name: float(track.values[0]) for track in action_motion(rig, action, scene).trajectories}
     out = {}
     for joint, own in every.items():
-        if any(channel.name in told for channel in own):
+        if any(channel.name in values for channel in own):
             here = now[joint].tolist()
-            out[joint] = np.array([told.get(channel.name, here[channel.dof_index]) for channel in own])
+            out[joint] = np.array([values.get(channel.name, here[channel.dof_index]) for channel in own])
     return out
 
 

@@ -113,14 +113,14 @@ class PoseReader:
         values = np.zeros((poses, self._count))
         if not len(self._wanted):
             return values[:, self._wanted]
-        told = angles.reshape(poses, -1, 3)[:, self._bones.at].astype(np.float64)
+        euler_angles = angles.reshape(poses, -1, 3)[:, self._bones.at].astype(np.float64)
         local = self._bones.of(matrices)
         channels, rows, index = self._slides
         values[:, channels] = local[:, rows, index, 3]
         for turns in self._turns:
             rows = turns.rows
-            held = clamp_bone_values(told[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
-            values[:, turns.channels] = turns.read(local[:, rows, :3, :3], told[:, rows], held)
+            held = clamp_bone_values(euler_angles[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
+            values[:, turns.channels] = turns.read(local[:, rows, :3, :3], euler_angles[:, rows], held)
         for blocks in self._blocks:
             written = quaternions.reshape(poses, -1, 4)[:, self._bones.at[blocks.rows]].astype(np.float64)
             for number in range(poses):
@@ -147,9 +147,9 @@ class _BlockGroup:
         found = block_coordinates(local, self.turns, self.is_reversed, free=self.channels.shape[1] > 3)
         vectors = found[:, :3]
         if self.before is None:
-            told = rotation_vectors_as_written(written, self.turns, self.is_reversed)
-            same = np.linalg.norm(nearest_rotation_vectors(vectors, told) - told, axis=1) < _VECTOR_TOLERANCE
-            self.before = np.where(same[:, None], told, vectors)
+            channels = rotation_vectors_as_written(written, self.turns, self.is_reversed)
+            same = np.linalg.norm(nearest_rotation_vectors(vectors, channels) - channels, axis=1) < _VECTOR_TOLERANCE
+            self.before = np.where(same[:, None], channels, vectors)
         found[:, :3] = self.before = nearest_rotation_vectors(vectors, self.before)
         return found
 
@@ -176,7 +176,7 @@ class EulerGroup:
         first, second, _third = self.columns
         return 1.0 if (second - first) % 3 == 1 else -1.0
 
-    def read(self, rotation: Array, told: Array, held: Array) -> Array:
+    def read(self, rotation: Array, channels: Array, held: Array) -> Array:
         """Return the angles (poses, n, turns) of rotations (poses, n, 3, 3).
 
         Of equivalent sets of angles these are the Euler channels as limited by stops (``held``), else the channels
@@ -185,17 +185,17 @@ class EulerGroup:
 
         Args:
             rotation: (poses, n, 3, 3).
-            told: Euler channels (poses, n, 3).
+            channels: Euler channels (poses, n, 3).
             held: Euler channels as limited by stops (poses, n, 3).
         """
         count = self.channels.shape[1]
         found = self.angles(rotation.reshape(-1, 3, 3))
-        told, held = told[..., self.columns[:count]], held[..., self.columns[:count]]
-        own, strange = self._told(found, held)
+        channels, held = channels[..., self.columns[:count]], held[..., self.columns[:count]]
+        own, strange = self._nearest_equivalents(found, held)
         if strange.any():
-            unheld, still = self._told(found, told)
+            unheld, still = self._nearest_equivalents(found, channels)
             own, strange = np.where((strange & ~still)[..., None], unheld, own), strange & still
-        found, before = found.reshape(told.shape), self.before
+        found, before = found.reshape(channels.shape), self.before
         for number in np.flatnonzero(strange.any(axis=1)).tolist():  # one after the other: each is near to the last
             rows = strange[number]
             last = own[number - 1] if number else before
@@ -203,18 +203,18 @@ class EulerGroup:
         self.before = own[-1]
         return own
 
-    def _told(self, found: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the equivalents of angles ``found`` nearest to ``told``, and the mask of bones with another source.
+    def _nearest_equivalents(self, found: Array, channels: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the equivalents of ``found`` nearest to ``channels``, and the mask of bones with another source.
 
         Args:
             found: Angles (poses * n, turns).
-            told: Angles (poses, n, turns).
+            channels: Angles (poses, n, turns).
 
         Returns:
             Angles (poses, n, turns), and mask (poses, n) of bones that something else poses.
         """
-        own = self.nearest(found, told.reshape(-1, told.shape[2])).reshape(told.shape)
-        return own, np.abs(own - told).max(axis=2) > _VECTOR_TOLERANCE
+        own = self.nearest(found, channels.reshape(-1, channels.shape[2])).reshape(channels.shape)
+        return own, np.abs(own - channels).max(axis=2) > _VECTOR_TOLERANCE
 
     def angles(self, rotation: Array) -> Array:
         """Return the Euler angles (n, turns) of rotations (n, 3, 3) in the bones' axes.

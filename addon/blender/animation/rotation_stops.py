@@ -57,18 +57,18 @@ _NO_STOP = (-np.inf, np.inf, np.nan)
 _START_TOLERANCE = 1e-6
 
 
-def clamp_bone_values(told: Array, lower: Array | float, upper: Array | float, begins: Array | float) -> Array:
+def clamp_bone_values(requested: Array, lower: Array | float, upper: Array | float, begins: Array | float) -> Array:
     """Return channel values clamped to stops, except where they are the initial values of the file.
 
     Args:
-        told: Channel values (rad or length units).
+        requested: Channel values (rad or length units).
         lower: Lower stops, -inf for none.
         upper: Upper stops, inf for none.
         begins: Initial values beyond the stops, else nan.
     """
     with np.errstate(invalid="ignore"):
-        begun = np.abs(told - begins) <= _START_TOLERANCE * (1.0 + np.abs(begins))
-    return np.where(begun, told, clamp_angles(told, lower, upper))
+        begun = np.abs(requested - begins) <= _START_TOLERANCE * (1.0 + np.abs(begins))
+    return np.where(begun, requested, clamp_angles(requested, lower, upper))
 
 
 def stop_range(stop: ChannelStops | None) -> tuple[float, float, float]:
@@ -150,9 +150,9 @@ class BoneStops:
             values[number] = _euler_angles(evaluated.pose.bones[int(self.rows[number])], order, axis)
         if bool((np.abs(values) <= self.sure).all()) and bool(np.isnan(self.held).all()):
             return
-        told = values.astype(np.float64)
-        wanted = clamp_bone_values(told, self.lower, self.upper, self.begins)
-        exact = self._fit_plain_limits(told, wanted)
+        requested = values.astype(np.float64)
+        wanted = clamp_bone_values(requested, self.lower, self.upper, self.begins)
+        exact = self._fit_plain_limits(requested, wanted)
         if self.prop == "rotation_euler":
             wanted = wrap_angles(wanted)
         wanted = np.where(exact[:, None], np.nan, wanted).astype(np.float32)
@@ -171,11 +171,11 @@ class BoneStops:
         out[:, self.rows] = self.lower, self.upper, self.begins
         return out
 
-    def _fit_plain_limits(self, told: Array, wanted: Array) -> NDArray[np.bool_]:
+    def _fit_plain_limits(self, requested: Array, wanted: Array) -> NDArray[np.bool_]:
         """Return the mask (n,) of bones for which plain limits give the wanted values."""
-        clamped: NDArray[np.bool_] = (wanted == clamp_angles(told, self.lower, self.upper)).all(axis=1)
+        clamped: NDArray[np.bool_] = (wanted == clamp_angles(requested, self.lower, self.upper)).all(axis=1)
         if self.prop == "rotation_euler":
-            clamped &= is_limit_exact(told, self.lower, self.upper, self.middle)
+            clamped &= is_limit_exact(requested, self.lower, self.upper, self.middle)
         return clamped
 
     def release(self, rig: bpy.types.Object) -> None:

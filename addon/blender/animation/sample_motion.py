@@ -214,7 +214,7 @@ class _MotionSampler:
         self._report_residues()
         apply_stop_policy(self.parts, tracks, self.options.stops, self.report)
         self._thin(tracks)
-        return self._told({channel: tracks[channel] for channel in wanted})
+        return self._as_motion({channel: tracks[channel] for channel in wanted})
 
     def _from_physics(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
         times = self._grid_times() if channels else np.zeros(0)
@@ -421,7 +421,7 @@ class _MotionSampler:
                 ),
             )
 
-    def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
+    def _as_motion(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
         """Return the motion in the form of motion files."""
         options = self.options
         teller = self._teller()
@@ -439,9 +439,9 @@ class _MotionSampler:
     def _frame(self, time: float) -> str:
         return f"frame {float(self.clock.frames(time)):g}"
 
-    def _report_renamed(self, tracks: Iterable[Channel], told: Iterable[Trajectory]) -> None:
+    def _report_renamed(self, tracks: Iterable[Channel], trajectories: Iterable[Trajectory]) -> None:
         """Report servos that keep their name of the source file though their joint was renamed."""
-        names = {each.name for each in told}
+        names = {each.name for each in trajectories}
         before = original_servo_names(self.parts)
         pairs = [(before[c.joint][c.dof_index], c.name) for c in tracks if not c.is_root]
         stale = [f"{new!r} is {old!r} there" for old, new in pairs if old != new and old in names and new not in names]
@@ -567,15 +567,15 @@ class TrajectoryWriter:
 
 def _shortest_in_units(values: Array, size: float) -> Array:
     """Return values (n,) in units of ``size``: of the numbers equal in float32, those with the fewest digits."""
-    told = values / size
+    in_units = values / size
     if size == 1.0:
-        return told
-    wanted, open_ = values.astype(np.float32), np.isfinite(told) & (told != 0.0)
-    out = told.copy()
+        return in_units
+    wanted, open_ = values.astype(np.float32), np.isfinite(in_units) & (in_units != 0.0)
+    out = in_units.copy()
     for digits in range(1, 9):
-        places_after = digits - 1 - np.floor(np.log10(np.abs(told[open_])))
+        places_after = digits - 1 - np.floor(np.log10(np.abs(in_units[open_])))
         up, down = 10.0 ** np.maximum(places_after, 0.0), 10.0 ** np.maximum(-places_after, 0.0)  # whole: exact
-        short = np.round(told[open_] / down * up) / up * down
+        short = np.round(in_units[open_] / down * up) / up * down
         fits = (short * size).astype(np.float32) == wanted[open_]
         places = np.flatnonzero(open_)
         out[places[fits]] = short[fits]

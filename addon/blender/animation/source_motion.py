@@ -407,13 +407,13 @@ def restore_block(
             for channel, each in own.items()
         }
     columns = found.T.astype(np.float64)
-    told = pose_block_coordinates(
+    coordinates = pose_block_coordinates(
         rig, block, columns[:, :3] if len(parts[0]) else np.zeros((len(places), 3)), columns[:, -4:]
     )
     leads = (at >= 0) & ~put.given[np.maximum(at, 0)] & same
-    leads |= ~same & ~_corner_keys(places, told, same)
+    leads |= ~same & ~_corner_keys(places, coordinates, same)
     own = {c: replace(each, times=_to_clock(each.times, origin, clock)) for c, each in own.items()}
-    return _restore_edited_block(block, own, tracks, places, told, leads, same, clock)
+    return _restore_edited_block(block, own, tracks, places, coordinates, leads, same, clock)
 
 
 def _to_clock(times: Array, origin: MotionSource, clock: Clock) -> Array:
@@ -421,11 +421,11 @@ def _to_clock(times: Array, origin: MotionSource, clock: Clock) -> Array:
     return times if origin.clock == clock else clock.key_times(origin.clock.keys(times))
 
 
-def _corner_keys(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _corner_keys(places: NDArray[np.float32], coordinates: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the mask (n,) of a block's keys that do not just interpolate, including the ``firm`` ones."""
     at = places.astype(np.float64)
     corner = np.zeros(len(at), dtype=bool)
-    for column in told.T:
+    for column in coordinates.T:
         corner[simplified_key_indices(at, column, _LINEARITY_TOLERANCE)] = True
     return corner | firm
 
@@ -435,7 +435,7 @@ def _restore_edited_block(
     own: Mapping[Channel, Trajectory],
     tracks: Tracks,
     places: NDArray[np.float32],
-    told: Array,
+    coordinates: Array,
     leads: NDArray[np.bool_],
     same: NDArray[np.bool_],
     clock: Clock,
@@ -445,14 +445,14 @@ def _restore_edited_block(
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):
         if channel not in own:
-            if np.abs(told[:, k] - channel.start).max() > _START_TOLERANCE:
-                out[channel] = Trajectory(channel.name, times[~leads], told[~leads, k])
+            if np.abs(coordinates[:, k] - channel.start).max() > _START_TOLERANCE:
+                out[channel] = Trajectory(channel.name, times[~leads], coordinates[~leads, k])
             continue
         each, (frames, numbers, _how) = own[channel], tracks[channel]
         mine = _match_indices(places, key_pairs(frames, frames)[:, 0])
         there = mine >= 0
         kept = np.where(same, there, ~leads)
-        values = np.where(same & there, numbers[np.maximum(mine, 0)], told[:, k])
+        values = np.where(same & there, numbers[np.maximum(mine, 0)], coordinates[:, k])
         when = np.where(there, each.times[np.maximum(mine, 0)], times)
         holds = each.holds()[np.clip(np.searchsorted(each.times, when, side="right") - 1, 0, None)]
         out[channel] = Trajectory(channel.name, when[kept], values[kept], each.interpolation, holds[kept], each.unit)

@@ -136,8 +136,8 @@ def prime_joint(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _FieldV
     usual = _select_defaults(KnuckleDof, _PRIMED_DOF_FIELDS)
     for name, every in (("dofs", dofs), ("parts", parts)):
         known[name] = [
-            RecordSnapshot(partial(_collection_item, record, name, number), {**usual, **told})
-            for number, told in enumerate(every)
+            RecordSnapshot(partial(_collection_item, record, name, number), {**usual, **values})
+            for number, values in enumerate(every)
         ]
     answers[_joint_snapshot, empty] = RecordSnapshot(record, known)
 

@@ -50,15 +50,15 @@ def changed_dof_properties(
     Returns:
         Values of each degree of freedom, and of each single rotation or translation of the balls and free joints.
     """
-    told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    properties, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
         values = _changed_dof_values(dof)
         values.update(places.get(number, _EMPTY))
         if dof.parts:
             values["parts"] = len(dof.parts)
-        told.append(values)
+        properties.append(values)
         told_parts += map(_changed_dof_values, dof.parts)
-    return told, told_parts
+    return properties, told_parts
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
@@ -239,9 +239,9 @@ def kinds_key(kinds: Iterable[str]) -> str:
 
 def with_mirrored_restraints(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> list[Restraint]:
     """Return the restraints of a mechanism's document, with those that mirroring replaced and added."""
-    out, told = list(restraints), _stored_mirrored_restraints(rig)
-    for key in sorted(told, key=int):
-        row = dict(told[key])
+    out, rows = list(restraints), _stored_mirrored_restraints(rig)
+    for key in sorted(rows, key=int):
+        row = dict(rows[key])
         if row["bodies"] is not None:
             row["bodies"] = tuple(row["bodies"])
         if row["frames"] is not None:
@@ -253,19 +253,19 @@ def with_mirrored_restraints(rig: bpy.types.Object, restraints: Sequence[Restrai
 
 def store_mirrored_restraints(rig: bpy.types.Object, images: Mapping[int, Restraint]) -> None:
     """Store restraints that mirroring added or set, by their index among all restraints of the mechanism."""
-    told = _stored_mirrored_restraints(rig)
+    rows = _stored_mirrored_restraints(rig)
     for number, image in images.items():
         row = asdict(image)
         if image.frames is not None:
             row["frames"] = [frame.tolist() for frame in image.frames]
-        told[str(number)] = row
-    settings(rig).mirrored_restraints = json.dumps(told) if told else ""
+        rows[str(number)] = row
+    settings(rig).mirrored_restraints = json.dumps(rows) if rows else ""
 
 
 def _stored_mirrored_restraints(rig: bpy.types.Object) -> dict[str, dict[str, Any]]:
     text = settings(rig).mirrored_restraints
-    told: dict[str, dict[str, Any]] = json.loads(text) if text else {}
-    return told
+    rows: dict[str, dict[str, Any]] = json.loads(text) if text else {}
+    return rows
 
 
 def joint_has_stops(joint: KnuckleJoint) -> bool:

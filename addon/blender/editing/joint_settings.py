@@ -289,10 +289,10 @@ def _posed_values(rig: bpy.types.Object, chosen: list[JointDof]) -> list[float]:
     """Return joint values as evaluated, or those of their channels where nothing but a stop limits them."""
     channels = [each.channel for each in chosen if each.channel is not None]
     seen = PoseReader(rig, channels).read()
-    told = _channel_values(rig, channels)
+    values = _channel_values(rig, channels)
     out = []
     for each, value in zip(chosen, seen.tolist(), strict=True):
-        said = float(told[each.empty.name][each.number])
+        said = float(values[each.empty.name][each.number])
         lower, upper = each.stops
         held_low = lower is not None and said < lower and value <= lower + stop_tolerance(lower)
         held_high = upper is not None and said > upper and value >= upper - stop_tolerance(upper)

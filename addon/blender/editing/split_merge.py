@@ -458,8 +458,8 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         if body.inertia is not None and body.mass > 0.0:
             record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
     lost = [
-        told
-        for told, found in (
+        what
+        for what, found in (
             ("its gait", mechanism.behaviours is not None),
             ("its restraints", bool(mechanism.restraints)),
             ("its document", bool(mechanism.source.text)),

@@ -339,16 +339,16 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
         states = dict(zip(frames, _loop_states(loop, frames), strict=False))
         if states:
             states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
-        told = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
+        keyed_values = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
         by = {
             place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
-            for place, every in told.items()
+            for place, every in keyed_values.items()
         }
         if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
             continue
         for place, curve in keyed.items():
             if not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
-                curve.keyframe_points.insert(now, told[place][now])
+                curve.keyframe_points.insert(now, keyed_values[place][now])
             for point in curve.keyframe_points:
                 more = by[place].get(float(point.co[0]), by[place][now])
                 for name in ("handle_left", "handle_right", "co"):

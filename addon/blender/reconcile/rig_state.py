@@ -149,8 +149,8 @@ class RigState:
         self.actions = _actions(rig)
         loops = live_loops(rig)
         self.looped = {joint for loop in loops for joint in loop_joints(loop)}
-        told = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
-        self.keyed = {joint for loop in told for joint in loop.channels}
+        keyed_loops = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
+        self.keyed = {joint for loop in keyed_loops for joint in loop.channels}
 
     def of_copy(self, rig: bpy.types.Object) -> RigState:
         """Return the state for a copy of this armature, which gets some of its parts."""

@@ -128,8 +128,8 @@ def unwrap_rotation_vectors(vectors: Array) -> Array:
     whole = _full_revolutions(length)
     none = np.abs(length - whole) < _ZERO_ROTATION
     rest = np.where(none[:, None], axis * (length - whole)[:, None], vectors)
-    told = np.maximum.accumulate(np.where(none, int(np.argmin(none)), np.arange(len(vectors))))
-    axis = axis[told]
+    sources = np.maximum.accumulate(np.where(none, int(np.argmin(none)), np.arange(len(vectors))))
+    axis = axis[sources]
     shares = np.where(none, 0.0, length) / (2.0 * np.pi)
     along = np.einsum("ni,ni->n", axis[1:], axis[:-1])
     # each count of turns depends on the previous one, so this is a loop over plain numbers

@@ -31,9 +31,9 @@ def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | 
             out[number] = getattr(pose, channel.prop)[channel.index]
         elif channel.index == 0:
             places = np.array(pose.location, dtype=np.float64)[None]
-            told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
+            quaternion = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
             turned = block_rotation(rig, channel.bone) if turn is None else turn
-            block = coordinates_from_keys(places, told, turned, channel.is_reversed, channel.kind == "free")[0]
+            block = coordinates_from_keys(places, quaternion, turned, channel.is_reversed, channel.kind == "free")[0]
             out[number : number + len(block)] = block
     return out
 
@@ -47,9 +47,9 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
     for channel, value in zip(channels, values.astype(np.float32).tolist(), strict=True):
         pose = bones[channel.bone]
         if channel.is_single:
-            told = getattr(pose, channel.prop)
-            if told[channel.index] != value:
-                told[channel.index] = value
+            target = getattr(pose, channel.prop)
+            if target[channel.index] != value:
+                target[channel.index] = value
         elif channel.index == 0:
             size = 6 if channel.kind == "free" else 3
             turned = block_rotation(rig, channel.bone) if turn is None else turn

@@ -98,13 +98,13 @@ def unit_tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
     Returns:
         9 numbers by rows, by the ``id()`` of the body.
     """
-    told = [body for body in bodies if body.inertia is not None and body.mass > 0.0]
-    if not told:
+    stated = [body for body in bodies if body.inertia is not None and body.mass > 0.0]
+    if not stated:
         return {}
-    tensors = np.array([body.inertia for body in told], dtype=np.float64).reshape(-1, 3, 3)
+    tensors = np.array([body.inertia for body in stated], dtype=np.float64).reshape(-1, 3, 3)
     with np.errstate(all="ignore"):
-        rows = (tensors.reshape(-1, 9) / np.array([body.mass for body in told])[:, None]).tolist()
-    each = zip(told, rows, min_principal_moments(tensors), strict=True)
+        rows = (tensors.reshape(-1, 9) / np.array([body.mass for body in stated])[:, None]).tolist()
+    each = zip(stated, rows, min_principal_moments(tensors), strict=True)
     return {id(body): row for body, row, least in each if least > 0.0}
 
 

@@ -122,8 +122,8 @@ def _write_record(
         "bone_kinds": kinds_key(dof.kind for dof in joint.dofs),
         **more,
     }
-    part, told = changed_properties(KnuckleJoint, values), changed_dof_properties(joint.dofs, dofs)
-    for name, every in zip(("dofs", "parts"), told, strict=True):
+    part, properties = changed_properties(KnuckleJoint, values), changed_dof_properties(joint.dofs, dofs)
+    for name, every in zip(("dofs", "parts"), properties, strict=True):
         if every:
             part[name] = [unchecked_properties(KnuckleDof, each) for each in every]
     about = {
@@ -136,4 +136,4 @@ def _write_record(
         "built_name": empty.name,
     }
     write_properties(empty, {**changed_properties(KnuckleObject, about), "joint": part})
-    prime_joint(empty, values, *told)
+    prime_joint(empty, values, *properties)

@@ -345,8 +345,8 @@ class MeshFiles:
             folder = [str(Path(self._model).absolute().parent)] if self._model else []
             libraries = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
             mesh = self._importers.wavefront(path, [*folder, *self._folders], libraries)
-            if told := describe_obj_faults(read_bytes(path), len(mesh.polygons)):
-                self._report.warn("repaired-mesh", Message("{}: {}", path.name, told))
+            if faults := describe_obj_faults(read_bytes(path), len(mesh.polygons)):
+                self._report.warn("repaired-mesh", Message("{}: {}", path.name, faults))
             return mesh
         if kind == ".ply":
             check_ply(path)

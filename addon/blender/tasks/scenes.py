@@ -163,11 +163,11 @@ def animate_to_blend(
         What building and keyframing add to the report of reading.
     """
     scene = open_empty_scene()
-    told = len(mechanism.report.entries)
+    entry_count = len(mechanism.report.entries)
     options = BuildOptions(gait_seconds=seconds, mesh_folders=all_mesh_folders(mesh_folders))
     rig = rig_in(build(mechanism, bpy.context, options))
     assert rig is not None
-    report = Report(mechanism.report.entries[told:])
+    report = Report(mechanism.report.entries[entry_count:])
     key_motions(rig, motions, scene, report, units, mapping)
     if not motions:
         scene.frame_end = scene.frame_start + math.ceil(seconds * frame_rate(scene) - 1e-6)

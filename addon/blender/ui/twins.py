@@ -280,12 +280,12 @@ class KNUCKLE_OT_check_symmetry(ModelOperator):
             row.first = parts[each.kind][each.first].name
             row.second = parts[each.kind][each.second].name if each.second else ""
             store_message(row, "what", _difference_message(each))
-        told = (
+        message = (
             Message("{} between the sides", count_with_noun(len(found), "difference"))
             if found
             else "The sides are mirror images"
         )
-        report_message(self, {"INFO"}, told)
+        report_message(self, {"INFO"}, message)
         return {"FINISHED"}
 
 

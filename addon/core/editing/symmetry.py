@@ -271,7 +271,7 @@ def compare_parents(mechanism: Mechanism, sides: Sides) -> Iterator[TwinDifferen
         beside[joint.parent].add(joint.child)
         beside[joint.child].add(joint.parent)
     order = {body.id: number for number, body in enumerate(mechanism.bodies)}
-    told = {frozenset((joint.id, sides.joints[joint.id])) for joint in mechanism.joints if joint.id in sides.joints}
+    paired = {frozenset((joint.id, sides.joints[joint.id])) for joint in mechanism.joints if joint.id in sides.joints}
     carried_by = {link.body: link.joint.id for link in spanning_tree(mechanism).links}
     for first, second in sides.bodies.items():
         if not (first in order and second in order and order[first] < order[second]):
@@ -280,7 +280,7 @@ def compare_parents(mechanism: Mechanism, sides: Sides) -> Iterator[TwinDifferen
         pair = frozenset((carried_by.get(first, ""), carried_by.get(second, "")))
         roots = own is None or its is None or own == second or its == first  # the root is on one side
         mirrored = {sides.bodies.get(end or "", end) for end in beside[first]} == beside[second]
-        if not (roots or mirrored) and sides.bodies.get(own or "", own) != its and pair not in told:
+        if not (roots or mirrored) and sides.bodies.get(own or "", own) != its and pair not in paired:
             yield TwinDifference("body", first, second, "parent", 0.0)
         if joined[first] != joined[second]:
             yield TwinDifference("body", first, second, "number of joints", float(joined[second] - joined[first]))

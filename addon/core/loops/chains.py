@@ -136,8 +136,8 @@ class LoopChains:
         frames = self._frames(values)
         positions, openings = len(values), pose_vectors(frames[:, :, -1])
         flat = frames.reshape(positions, -1, 16)
-        told = flat[:, self._frame_of[:, None], _AXIS_AND_ORIGIN]
-        axes, arms = told[..., :5], told[..., 5:]
+        axes_and_origins = flat[:, self._frame_of[:, None], _AXIS_AND_ORIGIN]
+        axes, arms = axes_and_origins[..., :5], axes_and_origins[..., 5:]
         if len(self._ball_places):
             spins = (
                 rotation_vector_jacobian(values[:, self._ball_columns] * self._senses[:, None])
@@ -158,13 +158,13 @@ class LoopChains:
     def _frames(self, values: Array) -> Array:
         """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4)."""
         positions = len(values)
-        told = values[:, self._columns]
-        angles = (told * self._turns)[..., None, None]
+        columns = values[:, self._columns]
+        angles = (columns * self._turns)[..., None, None]
         steps = np.cos(angles) * self._cosine
         steps += np.sin(angles) * self._sine
         steps += self._rest
         if self._slides:
-            steps += (told * self._shifts)[..., None, None] * self._shift
+            steps += (columns * self._shifts)[..., None, None] * self._shift
         if len(self._ball_places):
             vectors = values[:, self._ball_columns] * self._senses[:, None]
             balls = self._behind[self._ball_places]
@@ -282,8 +282,8 @@ def _rotation_vectors(gaps: Array, flat: Array, sines: Array) -> Array:
         if squares.max() < 1e-12:
             return sines
         length = np.sqrt(squares)
-        told = np.arctan2(length, 0.5 * (cosines - 1.0)) / np.where(length > 0.0, length, 1.0)
-        return sines * np.where(length > 0.0, told, 1.0)[..., None]
+        factors = np.arctan2(length, 0.5 * (cosines - 1.0)) / np.where(length > 0.0, length, 1.0)
+        return sines * np.where(length > 0.0, factors, 1.0)[..., None]
     return rotation_vector(gaps[..., :3, :3])
 
 

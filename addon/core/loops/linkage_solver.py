@@ -305,8 +305,8 @@ class LinkageSolver:
         self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
         values, system = at * self._system.scales, self._system
         marks = (SolverState(row, row, self._blocked_direction) for row in at)
-        told = zip(values, opening.tolist(), marks, strict=False)
-        return [LinkagePosition(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
+        rows = zip(values, opening.tolist(), marks, strict=False)
+        return [LinkagePosition(own, system.columns, open_by, mark=mark) for own, open_by, mark in rows]
 
     def mark(self) -> SolverState:
         """Return the state from which it would continue."""

@@ -171,8 +171,8 @@ class _ReducedBasis:
         own = [_solve_batch(slopes[:, part, part], sides[:, part]) for part in self.parts]
         changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
         if self.null.shape[1]:  # remove changes without effect by an orthogonal projection
-            told = 1 + len(self.given)
-            changes, null = changes[:, :told], changes[:, told:] + self.null.T
+            first = 1 + len(self.given)
+            changes, null = changes[:, :first], changes[:, first:] + self.null.T
             across = np.swapaxes(null, 1, 2)
             changes = changes - changes @ across @ _solve_batch(null @ across, null)
         return changes[:, 0], changes[:, 1:]

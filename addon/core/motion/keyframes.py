@@ -91,14 +91,14 @@ class Keyframes:
     def at(self, times: Array) -> Array:
         """Evaluate at times (m,); constant outside the range of keys."""
         at = np.asarray(times, dtype=np.float64)
-        keys, told = self.times[:, 1], self.values[:, 1]
+        keys, key_values = self.times[:, 1], self.values[:, 1]
         before = np.clip(np.searchsorted(keys, at, side="right") - 1, 0, len(self) - 1)
-        out = np.where(self.kinds[before] == CONSTANT_KEY, told[before], np.interp(at, keys, told))
+        out = np.where(self.kinds[before] == CONSTANT_KEY, key_values[before], np.interp(at, keys, key_values))
         curved = (self.kinds[before] == BEZIER_KEY) & (before < len(self) - 1) & (at > keys[0])
         if curved.any():
             x, y = self.controls(before[curved])
             out[curved] = evaluate_bezier(y, _bezier_parameter(x, at[curved]))
-        return np.where(at >= keys[-1], told[-1], out)
+        return np.where(at >= keys[-1], key_values[-1], out)
 
     def controls(self, of: NDArray[np.intp]) -> tuple[Array, Array]:
         """Return the control points of the segments after the keys ``of`` (m,), times and values (m, 4).
@@ -176,13 +176,13 @@ class Keyframes:
         Returns:
             Times, values and whether they hold, (m,).
         """
-        keys, told, held = self.times[:, 1], self.values[:, 1], self.kinds == CONSTANT_KEY
+        keys, key_values, held = self.times[:, 1], self.values[:, 1], self.kinds == CONSTANT_KEY
         curved = np.flatnonzero(self.kinds[:-1] == BEZIER_KEY)
         if not len(curved):
-            return keys.copy(), told.copy(), held
+            return keys.copy(), key_values.copy(), held
         x, y = self.controls(curved)
         counts = np.clip(np.ceil((x[:, 3] - x[:, 0]) / apart), 4, most).astype(np.intp)
-        places, times, values = [np.arange(len(self))], [keys], [told]
+        places, times, values = [np.arange(len(self))], [keys], [key_values]
         for count in np.unique(counts):
             those = counts == count
             shares = _include_extrema(np.tile(np.arange(1, count) / count, (int(those.sum()), 1)), y[those])

@@ -132,15 +132,17 @@ def drop_root_motion(
     paths = [each for each in motion.trajectories if each.root]
     if not paths:
         return motion
-    told = []
+    dropped = []
     for body in dict.fromkeys(root_body_name(each.name) for each in paths):
         own = [each for each in paths if root_body_name(each.name) == body and len(each.times)]
         turns, slides = ([each for each in own if is_root_rotation(each.name) == wanted] for wanted in (True, False))
         (slid, far), (turned, most) = _max_distance(slides), _max_distance(turns)
-        told.append(f"{body!r} moves up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
+        dropped.append(
+            f"{body!r} moves up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})"
+        )
     report.warn(
         "root-motion-left",
-        Message("Root motion is not written, {} has none: {}. Write CSV to keep it", format, "; ".join(told)),
+        Message("Root motion is not written, {} has none: {}. Write CSV to keep it", format, "; ".join(dropped)),
         where=f"motion {motion.name!r}",
     )
     return replace(motion, trajectories=[each for each in motion.trajectories if not each.root])

@@ -46,8 +46,8 @@ class SourceElement(HasSourceLine):
         Computed on each call: to keep them takes several times the memory of the file, and few are needed.
         """
         found = elements_by_path(self.element)
-        told = ((item.path, _find_field_element(item, found)) for item in self.table.fields)
-        return {path: element for path, element in told if element is not None}
+        fields = ((item.path, _find_field_element(item, found)) for item in self.table.fields)
+        return {path: element for path, element in fields if element is not None}
 
 
 @dataclass

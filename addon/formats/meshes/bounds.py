@@ -151,9 +151,9 @@ def complete_masses(
             "moments of inertia of {}: computed from the bounding box of its mesh, as in DART 6.20{}", body.name, unit
         )
         report.info("moment-from-mesh", message, body.line)
-    told = [entry.message for entry in report.entries] if boxes.troubles else []
+    messages = [entry.message for entry in report.entries] if boxes.troubles else []
     for trouble in boxes.troubles if tell_missing else ():
-        if not any(str(trouble) in message for message in told):
+        if not any(str(trouble) in message for message in messages):
             report.warn("moment-without-mesh", Message("moments of inertia: computed without a mesh; {}", trouble))
     return done
 

@@ -232,8 +232,8 @@ def _has_invalid_numbers(source: etree._Element) -> bool:
 
 def _offset_of(element: etree._Element) -> int | None:
     """Return the offset of an input among the indices of a corner (0 by default); None where it is invalid."""
-    told = (element.get("offset") or "0").strip()
-    offset = int(told) if re.fullmatch(r"\+?[0-9]{1,9}", told) else _MAX_OFFSET
+    text = (element.get("offset") or "0").strip()
+    offset = int(text) if re.fullmatch(r"\+?[0-9]{1,9}", text) else _MAX_OFFSET
     return offset if offset < _MAX_OFFSET else None
 
 
@@ -281,8 +281,8 @@ def _points_of(source: etree._Element | None) -> Array:
         return np.empty((0, 3))
     numbers = _numbers_of(next(children(source, "float_array"), None))
     accessor = next((each for each in source.iter(etree.Element) if local_name(each) == "accessor"), None)
-    told = "" if accessor is None else accessor.get("stride") or ""
-    stride = max(int(told) if re.fullmatch("[0-9]{1,9}", told) else 3, 3)
+    text = "" if accessor is None else accessor.get("stride") or ""
+    stride = max(int(text) if re.fullmatch("[0-9]{1,9}", text) else 3, 3)
     return numbers[: len(numbers) // stride * stride].reshape(-1, stride)[:, :3]
 
 
@@ -395,8 +395,8 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
     except Exception as error:  # any exception that the library raises for a bad file
         raise MeshError(f"the Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if not surfaces:
-        told = f": {next(iter(remarks))}" if remarks else ""
-        raise MeshError(f"the Collada file contains no polygons{told}", path=str(path))
+        suffix = f": {next(iter(remarks))}" if remarks else ""
+        raise MeshError(f"the Collada file contains no polygons{suffix}", path=str(path))
     for surface in surfaces:
         if not np.isfinite(surface.points).all():
             raise MeshError("the Collada file has coordinates that are not finite", path=str(path))

@@ -177,7 +177,7 @@ class _Planner:
     def _body(self, body: Body) -> PlannedBody:
         key = self.skeleton_of[body.id]
         name = self.name_of[body.id]
-        told: Row = {
+        row: Row = {
             "@name": name,
             f"{EXTENSION_TAG}/@name": body.name if body.name != name else None,
             f"{EXTENSION_TAG}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
@@ -187,9 +187,9 @@ class _Planner:
         }
         frames, old = self.frames_of.get(body.id, []), self.made.get(body.id)
         same = old is not None and old.planned.skeleton == key
-        if old is None or not same or not records_equal((told, body, frames), (old.told, old.body, old.frames)):
+        if old is None or not same or not records_equal((row, body, frames), (old.row, old.body, old.frames)):
             losses = ConversionLosses()
-            old = CachedBody(body, frames, told, _plan_body(key, told, body, frames, losses), losses)
+            old = CachedBody(body, frames, row, _plan_body(key, row, body, frames, losses), losses)
         self.plan_of.made[body.id] = old
         self.losses.take(old.losses)
         return old.planned
@@ -385,9 +385,9 @@ class _Planner:
                 losses.add("dropped-flag", "Body that is fixed: written as one that its joint moves", body)
 
 
-def _plan_body(key: str, told: Row, body: Body, frames: list[Frame], losses: ConversionLosses) -> PlannedBody:
+def _plan_body(key: str, row: Row, body: Body, frames: list[Frame], losses: ConversionLosses) -> PlannedBody:
     """Plan a body with its shapes and markers."""
-    planned = PlannedBody(key, told | mass_row(body, losses))
+    planned = PlannedBody(key, row | mass_row(body, losses))
     for shape in body.shapes:
         planned.shapes += shape_rows(shape, body, losses)
     for frame in frames:

@@ -345,11 +345,11 @@ class PlannedJoint:
 
 @dataclass
 class CachedBody:
-    """Planned body and its inputs; ``told`` are those that depend on other objects."""
+    """Planned body and its inputs; ``row`` are those that depend on other objects."""
 
     body: Body
     frames: list[Frame]
-    told: Row
+    row: Row
     planned: PlannedBody
     losses: ConversionLosses
 

@@ -48,8 +48,8 @@ class SourceElement(HasSourceLine):
         """
         found = values_by_path(self.element, self.table)
         spellings = self.table.spellings
-        told = ((path, spellings[path][0].path) for path in found if path in spellings)
-        return {right: found[path] for path, right in told if path == right or right not in found}
+        fields = ((path, spellings[path][0].path) for path in found if path in spellings)
+        return {right: found[path] for path, right in fields if path == right or right not in found}
 
     def has(self, path: str) -> bool:
         """Return whether the document has a value at a path or in the group at it."""

@@ -486,8 +486,8 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
         part.axis = np.eye(3)[i % 3]
     for i, part in enumerate(parts):
         part.name = "" if part.name == coordinate_name(row, type_, i) else part.name
-    told = ("name", "lower", "upper", "damping", "friction", "stiffness", "rest", "extra")
-    if any(getattr(part, name) != getattr(plain, name) for part in parts for name in told):
+    fields = ("name", "lower", "upper", "damping", "friction", "stiffness", "rest", "extra")
+    if any(getattr(part, name) != getattr(plain, name) for part in parts for name in fields):
         block.parts = parts
     return block
 

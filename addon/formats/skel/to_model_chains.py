@@ -162,8 +162,8 @@ def _joint_ends(item: SourceElement, names: set[str], reader: Reader) -> Resolve
 
 def _joint_end(item: SourceElement, end: str, names: set[str], reader: Reader) -> str | None:
     given = item.row[end]
-    told = next(item.element.iterchildren(end), None)
-    text = None if told is None else told.text
+    found = next(item.element.iterchildren(end), None)
+    text = None if found is None else found.text
     if text in names:
         given = text
     if given in names:

@@ -562,8 +562,10 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
     plan = SkelPlan.of(mechanism, report)
     meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     if meshes:
-        told = f"Mesh files: names are unchanged ('{meshes[0]}', 1 of {len(meshes)})"
-        report.info("mesh-names", Message("{}. DART searches from the file's folder and stops if one is missing", told))
+        message = f"Mesh files: names are unchanged ('{meshes[0]}', 1 of {len(meshes)})"
+        report.info(
+            "mesh-names", Message("{}. DART searches from the file's folder and stops if one is missing", message)
+        )
     world = element_node("world", WORLD, {"@name": dart_name(mechanism.name, "world"), **plan.world})
     world.attributes.setdefault("name", "world")
     world.children += [skeleton_node(plan, key) for key in plan.skeletons]

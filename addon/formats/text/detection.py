@@ -178,11 +178,11 @@ def _read_json(
     data: bytes, text: str, encoding: str, path: str, report: Report
 ) -> tuple[json_reader.JsonNode, str, str]:
     """Parse JSON; returns the top value, the text and the encoding, which may differ from the one first detected."""
-    told = Report()
+    read_report = Report()
     try:
-        node = json_reader.parse(text, path, told)
+        node = json_reader.parse(text, path, read_report)
     except FormatError:
-        found = _read_double_byte_json(data, path, told) if encoding == "cp1252" else None
+        found = _read_double_byte_json(data, path, read_report) if encoding == "cp1252" else None
         if found is None:
             raise
         node, text, encoding = found
@@ -190,7 +190,7 @@ def _read_json(
         page = _DOUBLE_BYTE_CODE_PAGES[encoding]
         message = Message("the text is not UTF-8; it was read in the Windows code page {}", page)
         report.warn("decoded-8-bit", message)
-    report.extend(told)
+    report.extend(read_report)
     return node, text, encoding
 
 

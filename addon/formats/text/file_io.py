@@ -362,7 +362,7 @@ def _os_error(what: str, error: OSError | ValueError, path: str | os.PathLike[st
     reason = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
         number = errno.EACCES  # /proc: the folder exists but takes no files
-    remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
+    remedy = next((remedies for numbers, remedies in _REMEDIES if number in numbers), "Choose another place.")
     return FormatError(f"{what}: {reason}", path=printable(path), remedy=remedy)
 
 

@@ -80,8 +80,8 @@ def report_pose_names(motions: Sequence[Motion], report: Report) -> None:
         own = [name for number, name in enumerate(names, 1) if name and name != f"Pose{number}"]
         if own:
             more = f" and {len(own) - 1} more" if len(own) > 1 else ""
-            told = f"Pose names: not written ({own[0]!r}{more})"
-            report.warn("pose-names", told, where=f"motion {motion.name!r}")
+            message = f"Pose names: not written ({own[0]!r}{more})"
+            report.warn("pose-names", message, where=f"motion {motion.name!r}")
 
 
 def _report_uncommanded(document: Document, motion: Motion, report: Report) -> None:

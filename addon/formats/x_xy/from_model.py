@@ -256,10 +256,10 @@ class _RowWriter:
         first: dict[tuple[str, str], str] = {}
         names = {body.id: body.name for body in reversed(self.mechanism.bodies)}
         for own, note in noted.items():
-            told = [
+            on_joints = [
                 ("joint", fields, self.joint_of[own].name) for fields in (note.get("joint", ()), *note.get("dofs", ()))
             ]
-            for what, fields, name in (("body", note.get("body", ()), names[own]), *told):
+            for what, fields, name in (("body", note.get("body", ()), names[own]), *on_joints):
                 for item in sorted({*fields} - _UNREPORTED_FIELDS):
                     said[what, item] += 1
                     first.setdefault((what, item), name)

@@ -69,7 +69,7 @@ class LiveLoop:
         if self.follower.adopt(now):
             self.state = LoopState(self._given(now), self.follower.present())
             self._seen = self.state.given
-        self._told = ""
+        self._reported = ""
 
     @property
     def is_keyed(self) -> bool:
@@ -78,21 +78,21 @@ class LiveLoop:
 
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
         """Return the states at successive frames, as predicted from curves; None if curves do not determine them."""
-        told = self._predict_from_curves(frames)
-        if told is None:
+        predicted = self._predict_from_curves(frames)
+        if predicted is None:
             return None
-        every = [{joint: values[row] for joint, values in told.items()} for row in range(len(frames))]
-        if len(told) == len(self.channels):
+        every = [{joint: values[row] for joint, values in predicted.items()} for row in range(len(frames))]
+        if len(predicted) == len(self.channels):
             return [LoopState(given) for given in every]  # keyframes pose all joints
-        rows = np.concatenate(list(told.values()), axis=1)
+        rows = np.concatenate(list(predicted.values()), axis=1)
         is_new = np.ones(len(rows), dtype=bool)
         is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         is_new[0] = self.state is None or not are_same_arrays(every[0], self.state.given)
         states = [self.state]
         if is_new.any():
             self.follower.stops.leave_out(self._joints_without_stops())
-            new = {joint: values[is_new] for joint, values in told.items()}
-            found = self.follower.solve_many(new, hold=len(told) == len(self.drivers))
+            new = {joint: values[is_new] for joint, values in predicted.items()}
+            found = self.follower.solve_many(new, hold=len(predicted) == len(self.drivers))
             states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
         return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
 
@@ -211,13 +211,13 @@ class LiveLoop:
                 "joint back",
                 f"{found.opening * self.size:.3g}",
             )
-        if message == self._told:
+        if message == self._reported:
             return
         lines = settings(self.rig).report
         for number, line in reversed(list(enumerate(lines))):
             if line.code in {_OPEN_CODE, _HELD_CODE} and line.where == self.chord:
                 lines.remove(number)
-        self._told = message
+        self._reported = message
         if message:
             report = Report()
             report.warn(code, message, where=self.chord)

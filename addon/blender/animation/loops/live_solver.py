@@ -68,8 +68,8 @@ class PoseValues:
                 places.append(place[bone] * _PROPERTY_SIZES[prop] + index)
             self.rows[joint] = slice(first, len(props))
         self.size, self._bones = len(props), len(place)
-        told, every = np.array(props), np.array(places, dtype=np.intp)
-        of_props = {prop: np.flatnonzero(told == prop) for prop in dict.fromkeys(props)}
+        prop_names, every = np.array(props), np.array(places, dtype=np.intp)
+        of_props = {prop: np.flatnonzero(prop_names == prop) for prop in dict.fromkeys(props)}
         self._props = [(prop, rows, every[rows]) for prop, rows in of_props.items()]
         self._buffers = {prop: np.empty(_PROPERTY_SIZES[prop] * len(place), dtype=np.float32) for prop in of_props}
 
@@ -363,8 +363,8 @@ def _solve_frame(
     loops = _intact_loops(rig)
     for loop in loops:
         loop.follow(evaluated)
-    now, told = known.numbers.read(evaluated), known.numbers.read(rig)
-    if known is not _frame_cache(rig, models) or now is None or told is None:
+    now, written = known.numbers.read(evaluated), known.numbers.read(rig)
+    if known is not _frame_cache(rig, models) or now is None or written is None:
         return
     posed = np.zeros(known.numbers.size, dtype=bool)
     for loop in loops:
@@ -374,13 +374,13 @@ def _solve_frame(
         elif loop.state is not None and loop.state.found is not None:
             for joint in loop.channels.keys() - loop.state.given.keys():
                 posed[known.numbers.rows[joint]] = True
-    if (now[posed] != told[posed]).any():
+    if (now[posed] != written[posed]).any():
         rig.update_tag()  # the depsgraph of a render or exporter, which cannot be reached before the frame
     states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
     if is_foreign(rig):
         return  # ``foreach_set`` skips linked rigs: they are followed after each frame
-    (given,) = known.numbers.chosen(told[None], posed)
-    known.keep(scene.frame_current_final, CachedFrame(np.where(posed, told, now), given, states))
+    (given,) = known.numbers.chosen(written[None], posed)
+    known.keep(scene.frame_current_final, CachedFrame(np.where(posed, written, now), given, states))
 
 
 def _cached_frame(
@@ -409,11 +409,11 @@ def _cached_frame(
 def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Sequence[float]) -> list[CachedFrame]:
     """Return the solutions of a rig's loops at frames, as determined by curves; empty if they do not."""
     loops, base = known.loops, known.numbers.read(rig)
-    told = [loop.states_at(frames) for loop in loops]
-    if base is None or any(states is None for states in told):
+    predicted = [loop.states_at(frames) for loop in loops]
+    if base is None or any(states is None for states in predicted):
         return []
     numbers, posed = np.tile(base, (len(frames), 1)), np.zeros(known.numbers.size, dtype=bool)
-    for loop, states in zip(loops, told, strict=True):
+    for loop, states in zip(loops, predicted, strict=True):
         if not isinstance(loop, LiveLoop) or states is None:
             continue
         for joint in states[0].given:
@@ -428,7 +428,7 @@ def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Seque
             place = known.numbers.rows[joint]
             numbers[:, place] = loop.numbers(joint, values[:, found[0].columns[joint]])
             posed[place] = True
-    every = zip(numbers, known.numbers.chosen(numbers, posed), zip(*told, strict=True), strict=True)
+    every = zip(numbers, known.numbers.chosen(numbers, posed), zip(*predicted, strict=True), strict=True)
     return [CachedFrame(*each) for each in every]
 
 

@@ -177,26 +177,26 @@ def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
             if not each.mute and each.influence > 0.0 and not is_body_key_constraint(each)
         ]
         if holding and _is_constrained_elsewhere(obj):
-            told = Message(
+            message = Message(
                 "Body {}: constraints move it, files ignore them ({}). Choose Object > Apply > Visual Transform",
                 repr(name),
                 abbreviate_names(each.name for each in holding),
             )
-            yield Finding("body-constrained", "warning", told, "body", own)
+            yield Finding("body-constrained", "warning", message, "body", own)
         seen = [each for each in obj.modifiers if each.show_viewport or each.show_render]
         if seen and not has_own_mesh(obj):
-            told = Message(
+            message = Message(
                 "Body {}: files ignore its modifiers ({}). Apply them, then use the mesh as its shape",
                 repr(name),
                 abbreviate_names(each.name for each in seen),
             )
-            yield Finding("mesh-modified", "warning", told, "body", own)
+            yield Finding("mesh-modified", "warning", message, "body", own)
         if obj.instance_type != "NONE":
-            told = Message(
+            message = Message(
                 "Body {}: instances are not exported. Use Object > Apply > Make Instances Real and Make Body",
                 repr(name),
             )
-            yield Finding("body-instancer", "warning", told, "body", own)
+            yield Finding("body-instancer", "warning", message, "body", own)
 
 
 def _is_constrained_elsewhere(obj: bpy.types.Object) -> bool:
@@ -229,17 +229,17 @@ _MAX_NAMES = 3
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Return all findings about a mechanism and its objects, errors first."""
     if settings(rig).collection is None:
-        told = Message("Mechanism {}: its collection was deleted. Rebuild it", repr(rig.name))
-        return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
+        message = Message("Mechanism {}: its collection was deleted. Rebuild it", repr(rig.name))
+        return [Finding("collection-gone", "error", message, "model", fix="Rebuild Missing Parts")]
     if scene_with_collection(settings(rig).collection) is None:
-        told = Message("Mechanism {}: its collection is in no scene. Rebuild it", repr(rig.name))
-        return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
+        message = Message("Mechanism {}: its collection is in no scene. Rebuild it", repr(rig.name))
+        return [Finding("collection-gone", "error", message, "model", fix="Rebuild Missing Parts")]
     if is_armature_deleted(rig):
         name = record_of(rig).source_name
-        told = Message(
+        message = Message(
             "Mechanism {}: its armature was deleted, so it cannot be posed or exported. Rebuild it", repr(name)
         )
-        return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
+        return [Finding("armature-gone", "error", message, "model", fix="Rebuild Missing Parts")]
     assign_ids(rig)
     mechanism = extract(rig)
     return _errors_first([*_find_problems(rig, mechanism), *find_overlaps(mechanism)])
@@ -266,14 +266,14 @@ def _find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]
         *_twin_mesh_findings(rig, mechanism.report), *find_unexported(rig),
         *_stray_part_findings(rig),
     ]  # fmt: skip
-    told = {finding.code for finding in own}
-    return [*own, *(each for each in _missing_findings(rig) if _DETAILED_BY.get(each.code) not in told)]
+    codes = {finding.code for finding in own}
+    return [*own, *(each for each in _missing_findings(rig) if _DETAILED_BY.get(each.code) not in codes)]
 
 
 def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
-        yield Finding(lack.code, "warning", lack.told, "model", fix="Rebuild Missing Parts")
+        yield Finding(lack.code, "warning", lack.message, "model", fix="Rebuild Missing Parts")
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
@@ -293,15 +293,15 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints whose bodies were deleted by hand: they have no effect, and most files omit them."""
     for empty, gone in joints_without_bodies(rig):
         names = abbreviate_names(file_name(end) for end in gone)
-        told = Message("Joint {}: a body is missing, so it has no effect. Delete it", repr(file_name(empty)))
+        message = Message("Joint {}: a body is missing, so it has no effect. Delete it", repr(file_name(empty)))
         if gone:
-            told = Message(
+            message = Message(
                 "Joint {}: body {} was deleted. Restore it, or delete the joint", repr(file_name(empty)), names
             )
         yield Finding(
             "joint-lost",
             "error",
-            told,
+            message,
             "joint",
             (record_of(empty).source_id,),
             "Delete joint",
@@ -315,21 +315,21 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
         if ids:
-            told = unmoved_message(rig, [known[part] for part in ids])
+            message = unmoved_message(rig, [known[part] for part in ids])
             yield Finding(
-                "bones-gone", "error", told, kind, ids,  # type: ignore[arg-type]
+                "bones-gone", "error", message, kind, ids,  # type: ignore[arg-type]
                 "Create the bones", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
-        told = Message(
+        message = Message(
             "Armature: bones of deleted parts remain: {}. Delete them", abbreviate_names(found.left, _MAX_NAMES)
         )
-        yield Finding("bones-left", "warning", told, "model", fix="Delete the bones")
+        yield Finding("bones-left", "warning", message, "model", fix="Delete the bones")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
-        told = Message("{}: not parented to its bone. Parent it again", repr(file_name(obj)))
+        message = Message("{}: not parented to its bone. Parent it again", repr(file_name(obj)))
         yield Finding(
-            "off-bone", "error", told, "body" if is_body else "joint", (record_of(obj).source_id,),
+            "off-bone", "error", message, "body" if is_body else "joint", (record_of(obj).source_id,),
             "Parent to its bone",
         )  # fmt: skip
 
@@ -337,21 +337,21 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
 def _detached_shape_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about collision shapes that are not parented to their bodies: exported, but not simulated."""
     for obj, body in detached_shapes(rig):
-        told = Message(
+        message = Message(
             "Collision shape {}: not parented to its body {}, so it does not collide",
             repr(obj.name),
             repr(file_name(body)),
         )
-        yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Parent to its body")
+        yield Finding("shape-loose", "warning", message, "object", (obj.name,), "Parent to its body")
 
 
 def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about parts in foreign collections: exported, but unknown to physics and posing."""
     for obj in parts_outside_collection(rig):
-        told = Message(
+        message = Message(
             "{}: not in the mechanism's collections, so it cannot be posed or simulated. Move it back", repr(obj.name)
         )
-        yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Move back")
+        yield Finding("part-elsewhere", "warning", message, "object", (obj.name,), "Move back")
 
 
 def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
@@ -363,16 +363,16 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
-        told = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)
+        message = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)
         ids = tuple(record_of(empty).source_id for empty in moved)
-        yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
+        yield Finding("joint-moved", "warning", message, "joint", ids, "Update the armature")
     if edited:
-        told = Message(
+        message = Message(
             "Bones edited by hand: {}. Servos move about the bones as they are now, files keep the previous "
             "axes. Restore the bones",
             abbreviate_names(edited, _MAX_NAMES),
         )
-        yield Finding("bones-edited", "warning", told, "model", fix="Restore the bones")
+        yield Finding("bones-edited", "warning", message, "model", fix="Restore the bones")
 
 
 def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
@@ -403,8 +403,8 @@ def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
             "model",
         )
     elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
-        told = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{whole[0]:.3g}")
-        yield Finding("model-scaled", "warning", told, "model")
+        message = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{whole[0]:.3g}")
+        yield Finding("model-scaled", "warning", message, "model")
     designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):
         axes = np.array(designs.of(obj))[:3, :3]
@@ -416,13 +416,13 @@ def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
                 "body-flat", "error", Message("Body {}: the scale is 0. Enter a scale above 0", repr(name)), "body", own
             )
         elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEAR_TOLERANCE:
-            told = Message("Body {}: sheared, which no file can store. Apply the scale of its parent", repr(name))
-            yield Finding("body-sheared", "error", told, "body", own)
+            message = Message("Body {}: sheared, which no file can store. Apply the scale of its parent", repr(name))
+            yield Finding("body-sheared", "error", message, "body", own)
         elif np.ptp(scale) > _SCALE_TOLERANCE * scale.max() and any(
             shape.type in _ROUND_SHAPES for shape in record_of(obj).shapes
         ):
-            told = Message("Body {}: round and scaled unevenly, files keep the larger side", repr(name))
-            yield Finding("body-uneven", "warning", told, "body", own)
+            message = Message("Body {}: round and scaled unevenly, files keep the larger side", repr(name))
+            yield Finding("body-uneven", "warning", message, "body", own)
 
 
 def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
@@ -433,5 +433,5 @@ def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Findi
     for each in mesh_differences(rig, plane, edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)
-        told = Message("Twins {} and {}: meshes differ by {} m", repr(one), repr(other), f"{each.amount:.3g}")
-        yield Finding("twin-meshes", "info", told, "body", pair)
+        message = Message("Twins {} and {}: meshes differ by {} m", repr(one), repr(other), f"{each.amount:.3g}")
+        yield Finding("twin-meshes", "info", message, "body", pair)

@@ -198,12 +198,12 @@ def _finding_objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.
 
 
 def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
-    told = []
+    done = []
     for obj in _finding_objects(rig, finding):
         volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
         record_of(obj).mass = DEFAULT_DENSITY * volume if volume > 0.0 else 1.0
-        told.append(Message("{}: mass {} kg", repr(file_name(obj)), f"{record_of(obj).mass:.3g}"))
-    return join_messages(", ", told)
+        done.append(Message("{}: mass {} kg", repr(file_name(obj)), f"{record_of(obj).mass:.3g}"))
+    return join_messages(", ", done)
 
 
 def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
@@ -296,11 +296,11 @@ def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
     with without_live_mirror(rig):  # a body's origin moves, and its twin must not
-        told = [
+        message = [
             Message("{}: shape is now a {}", repr(file_name(obj)), adopt_mesh(rig, obj)[0])
             for obj in _finding_objects(rig, finding)
         ]
-    return join_messages(", ", told)
+    return join_messages(", ", message)
 
 
 def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:

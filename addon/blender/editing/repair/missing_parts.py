@@ -233,10 +233,10 @@ PartsByRole = Mapping[str, list[bpy.types.Object]]
 
 @dataclass(frozen=True)
 class MissingPart:
-    """Something that a mechanism lacks: ``code`` of the check's finding, and message."""
+    """Something that a mechanism lacks: ``code`` of the check's finding, and its message."""
 
     code: str
-    told: str
+    message: str
 
 
 def missing_messages(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[str]:
@@ -246,7 +246,7 @@ def missing_messages(rig: bpy.types.Object, every: PartsByRole | None = None) ->
         rig: The armature.
         every: Its parts by role, if they are at hand.
     """
-    return [lack.told for lack in find_missing_parts(rig, every)]
+    return [lack.message for lack in find_missing_parts(rig, every)]
 
 
 def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[MissingPart]:

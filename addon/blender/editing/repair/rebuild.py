@@ -79,11 +79,11 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     if base is not None:
         names |= {body.id: body.name for body in base.bodies} | {joint.id: joint.name for joint in base.joints}
     names |= {record_of(obj).source_id: file_name(obj) for obj in deleted_parts(rig)}
-    told = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
+    listed = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
     out.report.warn(
         "left-away",
         Message(
-            "Deleted parts: not restored, nothing needs them: {}. Enable Include Deleted Parts to restore them", told
+            "Deleted parts: not restored, nothing needs them: {}. Enable Include Deleted Parts to restore them", listed
         ),
     )
 
@@ -107,8 +107,8 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
             out.done.append(f"its motion {some[0].name!r}")
             return
     if free:
-        told = abbreviate_names(sorted(action.name for action in free), _MAX_LEFT_NAMES)
-        out.report.warn("motion-unknown", Message("Motion: the played Action is unknown. Choose one of {}", told))
+        listed = abbreviate_names(sorted(action.name for action in free), _MAX_LEFT_NAMES)
+        out.report.warn("motion-unknown", Message("Motion: the played Action is unknown. Choose one of {}", listed))
 
 
 _MAX_NAMES = 4

@@ -292,15 +292,15 @@ def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
     updates = depsgraph.updates  # iterated lazily: the armature is early among a thousand
     posed = _posed_models(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected
-    told: list[bpy.types.Object] = []
+    changed: list[bpy.types.Object] = []
     if posed != rigs.keys():
-        told = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
+        changed = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
     for uid, rig in rigs.items():
         if uid in posed:
             _mirror_selected(rig, selected)
             continue
         with _own_edit():
-            mirror_edits(rig, told)
+            mirror_edits(rig, changed)
 
 
 def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:

@@ -107,11 +107,11 @@ def motor_commands(
     force = servos.limit
     if law == "JUICE":
         gain = np.where(servos.turns, servos.gain / 10.0 * _DEGREES_PER_RADIAN, servos.gain / 10.0)
-        told = (ahead + error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
-        velocity = np.where(servos.prescribed, velocity, told)
+        commanded = (ahead + error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
+        velocity = np.where(servos.prescribed, velocity, commanded)
     elif law == "PD":
-        told, push = _pd_commands(servos, ahead if steady is None else steady, error, course, rate)
-        velocity = np.where(servos.prescribed, velocity, told)
+        commanded, push = _pd_commands(servos, ahead if steady is None else steady, error, course, rate)
+        velocity = np.where(servos.prescribed, velocity, commanded)
         force = np.where(servos.prescribed, force, np.clip(push, -force, force))
     idle = np.isnan(velocity) | servos.free
     return np.where(idle, 0.0, velocity), np.where(idle, 0.0, force)

@@ -151,9 +151,9 @@ class DofMotors:
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             # positive as the first body moves relative to the second, for translations the other way round
             sign = 1.0 if axle.child_first else -1.0
-            told = sign * float((turn if axle.turns else slide) @ pushes[number])
+            commanded = sign * float((turn if axle.turns else slide) @ pushes[number])
             if slides or axle.turns:
-                self._write(number, kept.empty, axle.turns, told, float(most[number]))
+                self._write(number, kept.empty, axle.turns, commanded, float(most[number]))
 
     def push(self, poses: Array, middle: Array, force: Array, turns: bool = True) -> None:
         """Apply generalized forces through the motors, whatever the velocity.
@@ -170,15 +170,15 @@ class DofMotors:
             [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
         )
         pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
-        told = np.zeros(len(self.motors))
+        forces = np.zeros(len(self.motors))
         for turning in (True, False):
             own = np.flatnonzero([axle.turns == turning for axle in self.motors])
             used = own[most_independent(across[own])] if len(own) > 3 else own
             if len(used):
                 parts = axes[self.turns == turning] @ pushes[used].T
-                told[used] = np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns == turning]
+                forces[used] = np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns == turning]
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
-            way = told[number] if axle.child_first else -told[number]
+            way = forces[number] if axle.child_first else -forces[number]
             if turns or not axle.turns:
                 self._write(number, kept.empty, axle.turns, math.copysign(UNREACHABLE_VELOCITY, way), float(abs(way)))
 

@@ -238,14 +238,14 @@ class MultiDofServos(JointActuator):
             self.servos.inertia = state.inertia.of_multi_dof_joint(
                 motors.joint, motors.joint.coordinates(poses[None])[0]
             )
-        told = None
+        keyed = None
         if state.drive == "SERVO" and self.targets.gait is None:
-            told = self._key_targets([self.targets.scene_frame_of(state.frame + step) for step in (-2, -1, 0, 1)])
+            keyed = self._key_targets([self.targets.scene_frame_of(state.frame + step) for step in (-2, -1, 0, 1)])
         actual = motors.look(poses, rate)
         assert motors.course is not None and motors.start is not None
         wanted = np.full((4, len(actual)), math.nan)
-        if told is not None:
-            wanted[:, : told.shape[1]] = told
+        if keyed is not None:
+            wanted[:, : keyed.shape[1]] = keyed
         wanted = np.where(self.servos.locked, motors.start, wanted)
         last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
         error, course = motors.difference(wanted[1], actual), motors.course
@@ -263,8 +263,8 @@ class MultiDofServos(JointActuator):
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:
-                told = self.targets.channel_values(channel.path, channel.index, frames)
-                out[:, channel.dof_index] = clamp_bone_values(told, *self.stops[channel.dof_index])
+                values = self.targets.channel_values(channel.path, channel.index, frames)
+                out[:, channel.dof_index] = clamp_bone_values(values, *self.stops[channel.dof_index])
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path

@@ -75,8 +75,8 @@ class BodyThrusters:
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
             if constraint is None:
                 continue
-            for kind, told in (("lin", along), ("ang", about)):
-                push = -float(told[motor.dof_index // 3, motor.dof_index % 3])  # counted as the anchor moves
+            for kind, components in (("lin", along), ("ang", about)):
+                push = -float(components[motor.dof_index // 3, motor.dof_index % 3])  # counted as the anchor moves
                 setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                 setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 

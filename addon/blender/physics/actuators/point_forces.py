@@ -85,14 +85,14 @@ class PointThrusters:
         along = armature_axes(poses).T @ force
         about = self._couple(poses, -force, place)
         for motor in self.kept.motors:
-            told = float(along[motor.dof_index % 3]) * (
+            component = float(along[motor.dof_index % 3]) * (
                 1.0 if motor.dof_index < 3 else -1.0
             )  # opposite sign convention
             turned = -float(about[motor.dof_index]) if motor.dof_index < 3 else 0.0
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
-            if constraint is not None and self._written.get(motor.dof_index) != (told, turned):
-                self._written[motor.dof_index] = told, turned
-                for kind, push in (("lin", told), ("ang", turned)):
+            if constraint is not None and self._written.get(motor.dof_index) != (component, turned):
+                self._written[motor.dof_index] = component, turned
+                for kind, push in (("lin", component), ("ang", turned)):
                     setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 

@@ -283,11 +283,13 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     report = Report()
     tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
-    told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
-    least = min_principal_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
-    told = [each for each, moment in zip(told, least, strict=True) if moment > 0.0]
-    pieces = collision_children(rig) if any(rigid_body_of(obj).collision_shape == "COMPOUND" for obj, _ in told) else {}
-    turned = [(obj, tensor) for obj, tensor in told if record_of(obj).inertia_proxy_share]
+    stated = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
+    least = min_principal_moments(np.array([tensor for _, tensor in stated]).reshape(-1, 3, 3))
+    stated = [each for each, moment in zip(stated, least, strict=True) if moment > 0.0]
+    pieces = (
+        collision_children(rig) if any(rigid_body_of(obj).collision_shape == "COMPOUND" for obj, _ in stated) else {}
+    )
+    turned = [(obj, tensor) for obj, tensor in stated if record_of(obj).inertia_proxy_share]
     if turned:
         left = {obj: _remaining_error(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
         last = max(left, key=lambda obj: left[obj])
@@ -297,21 +299,21 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
                 "Moments of inertia: those of the file are simulated, with inertia proxies for {} of {}. "
                 "The error is at most {} of the largest moment",
                 len(turned),
-                count_with_noun(len(told), "body", "bodies"),
+                count_with_noun(len(stated), "body", "bodies"),
                 _percentage(left[last]),
             ),
             where=last.name,
         )
-        told = [(obj, tensor) for obj, tensor in told if obj not in left]
-    if not told:
+        stated = [(obj, tensor) for obj, tensor in stated if obj not in left]
+    if not stated:
         return report
-    here = blender_moments_of_all([obj for obj, _ in told], pieces)
-    moments, products = inertia_differences(np.array([tensor for _, tensor in told]), here)
+    here = blender_moments_of_all([obj for obj, _ in stated], pieces)
+    moments, products = inertia_differences(np.array([tensor for _, tensor in stated]), here)
     either = np.maximum(moments, products)
     off, worst = either > _REPORT_THRESHOLD, int(either.argmax())
     if not off.any():
         return report
-    obj = told[worst][0]
+    obj = stated[worst][0]
     add = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
     add(
         "inertia-differs",
@@ -319,7 +321,7 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
             "Moments of inertia: those of the collision shapes are simulated for {} of {}. The "
             "largest error is {} ({}); products of inertia, up to {} of the moments, are ignored",
             off.sum(),
-            count_with_noun(len(told), "body", "bodies"),
+            count_with_noun(len(stated), "body", "bodies"),
             f"{moments[worst]:.0%}",
             repr(record_of(obj).source_name or obj.name),
             f"{products[off].max():.0%}",

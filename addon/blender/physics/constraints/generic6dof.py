@@ -365,12 +365,12 @@ def spring_settings(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
         joint: The joint's record.
         keep: Leave the springs of other axes as they are.
     """
-    told = dict(axis_springs(joint)) if has_spring_or_damper(joint) else {}
+    stiffness_by_axis = dict(axis_springs(joint)) if has_spring_or_damper(joint) else {}
     values: dict[str, Any] = {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
-        if name in told:
+        if name in stiffness_by_axis:
             values[f"use_spring_{name}"] = True
-            values[f"spring_stiffness_{name}"], values[f"spring_damping_{name}"] = told[name]
+            values[f"spring_stiffness_{name}"], values[f"spring_damping_{name}"] = stiffness_by_axis[name]
         elif not keep:
             values[f"use_spring_{name}"] = False
     return values
@@ -381,8 +381,8 @@ def write_scaled_springs(constraint: Any, joint: KnuckleJoint, size: float) -> N
 
     Writes only differences.
     """
-    for name, told in axis_springs(joint) if constraint.type == "GENERIC_SPRING" else ():
-        for kind, value in zip(("stiffness", "damping"), told, strict=True):
+    for name, springs in axis_springs(joint) if constraint.type == "GENERIC_SPRING" else ():
+        for kind, value in zip(("stiffness", "damping"), springs, strict=True):
             now = getattr(constraint, f"spring_{kind}_{name}")
             if name in _LETTERS and abs(now - value / size) > 1e-6 * value:
                 setattr(constraint, f"spring_{kind}_{name}", value / size)

@@ -88,7 +88,7 @@ def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
     plant = recording.plant
     place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
     place[None] = len(plant.bodies)
-    chased = {joint: recording.told[:, number, None] for number, joint in enumerate(plant.joints)}
+    chased = {joint: recording.servo_targets[:, number, None] for number, joint in enumerate(plant.joints)}
     chased |= recording.multi_dof_commands
     begun = {joint: recording.values[0, number, None] for number, joint in enumerate(plant.joints)}
     begun |= recording.begun

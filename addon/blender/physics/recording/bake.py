@@ -104,7 +104,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = steps_per_frame(scene, rig)
-    poses, values, lifts, told, several, drives = [], [], [], [], [], []
+    poses, values, lifts, targets, several, drives = [], [], [], [], [], []
     with _cache_range(scene, first, first + (last - first) * steps), time_stretched(scene, steps):
         try:
             reset_cache(scene)
@@ -125,7 +125,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                 if number % steps == 0:
                     lifts.append(settings(rig).ground_offset)
                     run = controller_at(scene, rig, first + number)
-                    told.append(np.full(len(plant.joints), np.nan) if run is None else run.servo_targets)
+                    targets.append(np.full(len(plant.joints), np.nan) if run is None else run.servo_targets)
                     several.append({} if run is None else run.multi_dof_targets)
                     drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(drives), len(frames)
@@ -136,7 +136,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     track = np.array(values).reshape(len(values), len(plant.joints))
     track[0] = unwrap_to(track[0], begun, plant.turns)
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
-    chased = np.array(told).reshape(len(told), len(plant.joints))
+    chased = np.array(targets).reshape(len(targets), len(plant.joints))
     every, size, scales = to_recording_units(np.array(poses))
     return Recording(
         plant,
@@ -168,10 +168,12 @@ def _require_finite(plant: JointStateArrays, poses: Array, frame: int) -> None:
     )
 
 
-def _stack_commands(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def _stack_commands(commands: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     """Return the targets (n, size) of servos with several degrees of freedom by joint, from those at each frame."""
-    sizes = {joint: len(values) for each in told for joint, values in each.items()}
-    return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
+    sizes = {joint: len(values) for each in commands for joint, values in each.items()}
+    return {
+        joint: np.array([each.get(joint, np.full(size, np.nan)) for each in commands]) for joint, size in sizes.items()
+    }
 
 
 def _run_steps(steps: StepGenerator[T], progress: ProgressCallback | None) -> T:

@@ -57,107 +57,109 @@ def fingerprint(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> byt
 
     Animated properties count by their F-curves, whatever the frame.
     """
-    told = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     world = world_of(scene)
-    _hash_values(told, [getattr(world, name) for name in _WORLD_PROPERTIES], scene.render.fps, scene.render.fps_base)
-    _hash_values(told, scene.gravity[:], scene.use_gravity, *_plain_values(world.effector_weights, set()))
+    _hash_values(digest, [getattr(world, name) for name in _WORLD_PROPERTIES], scene.render.fps, scene.render.fps_base)
+    _hash_values(digest, scene.gravity[:], scene.use_gravity, *_plain_values(world.effector_weights, set()))
     for held in (world.collection, world.constraints):
         for obj in held.objects if held is not None else ():
-            _hash_object(told, obj)
+            _hash_object(digest, obj)
     for rig in rigs:
-        _hash_mechanism(told, rig)
-    return told.digest()
+        _hash_mechanism(digest, rig)
+    return digest.digest()
 
 
-def _hash_values(told: Any, *facts: object) -> None:
-    told.update(repr(facts).encode())
+def _hash_values(digest: Any, *facts: object) -> None:
+    digest.update(repr(facts).encode())
 
 
-def _hash_object(told: Any, obj: bpy.types.Object) -> None:
-    _hash_values(told, obj.name)
+def _hash_object(digest: Any, obj: bpy.types.Object) -> None:
+    _hash_values(digest, obj.name)
     if obj.rigid_body is not None:
-        _hash_values(told, *_plain_values(obj.rigid_body, _IGNORED_BODY_PROPERTIES))
+        _hash_values(digest, *_plain_values(obj.rigid_body, _IGNORED_BODY_PROPERTIES))
     if obj.animation_data is None and not obj.constraints:
-        _hash_values(told, _rounded_matrix(obj))
+        _hash_values(digest, _rounded_matrix(obj))
     elif record_of(obj).model is None:  # an obstacle of the user's
         for each in (obj, obj.parent):
             if each is not None:
-                _hash_animation(told, each)
+                _hash_animation(digest, each)
 
 
-def _hash_mechanism(told: Any, rig: bpy.types.Object) -> None:
+def _hash_mechanism(digest: Any, rig: bpy.types.Object) -> None:
     model, keyed = settings(rig), settings_curves(rig)
-    _hash_values(told, *_plain_values(model, _IGNORED_SETTINGS | {path.removeprefix("knuckle.") for path, _ in keyed}))
+    _hash_values(
+        digest, *_plain_values(model, _IGNORED_SETTINGS | {path.removeprefix("knuckle.") for path, _ in keyed})
+    )
     controls = {path.removeprefix("knuckle.controls.") for path, _ in keyed}
-    _hash_values(told, *_plain_values(model.controls, {"rna_type", *controls}))
+    _hash_values(digest, *_plain_values(model.controls, {"rna_type", *controls}))
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
         for dof in joint.dofs:
-            _hash_values(told, joint.active, *_plain_values(dof, {"rna_type"}))
+            _hash_values(digest, joint.active, *_plain_values(dof, {"rna_type"}))
     for body in parts(rig, "BODY"):
-        _hash_values(told, record_of(body).mass)
-    curves = [*keyed.values(), *_pose_curves(told, rig)]
+        _hash_values(digest, record_of(body).mass)
+    curves = [*keyed.values(), *_pose_curves(digest, rig)]
     moved = {curve.data_path for curve in curves}
     for name in _TRANSFORM_PROPERTIES:
         if name not in moved:
-            _hash_values(told, getattr(rig, name)[:])
+            _hash_values(digest, getattr(rig, name)[:])
     _hash_values(
-        told, (*rig.delta_location[:2], round(rig.delta_location[2] - model.ground_offset, 6)), rig.delta_scale[:]
+        digest, (*rig.delta_location[:2], round(rig.delta_location[2] - model.ground_offset, 6)), rig.delta_scale[:]
     )
-    _hash_values(told, rig.delta_rotation_euler[:], rig.delta_rotation_quaternion[:])
+    _hash_values(digest, rig.delta_rotation_euler[:], rig.delta_rotation_quaternion[:])
     parent = rig.parent
     _hash_values(
-        told, "" if parent is None else (parent.name, rig.parent_type, rig.parent_bone, *rig.matrix_parent_inverse)
+        digest, "" if parent is None else (parent.name, rig.parent_type, rig.parent_bone, *rig.matrix_parent_inverse)
     )
     if parent is not None:
-        _hash_values(told, _rounded_matrix(parent))
-        _hash_animation(told, parent)
+        _hash_values(digest, _rounded_matrix(parent))
+        _hash_animation(digest, parent)
     for curve in curves:
-        _hash_curve(told, curve)
+        _hash_curve(digest, curve)
     for bone in armature_of(rig).bones:
         pose = rig.pose.bones[bone.name]
         for name in ("rotation_quaternion" if pose.rotation_mode == "QUATERNION" else "rotation_euler", "location"):
             if pose.path_from_id(name) not in moved:
-                _hash_values(told, tuple(getattr(pose, name)))
+                _hash_values(digest, tuple(getattr(pose, name)))
 
 
-def _hash_animation(told: Any, obj: bpy.types.Object) -> None:
+def _hash_animation(digest: Any, obj: bpy.types.Object) -> None:
     """Add the F-curves and constraints of an object to the hash."""
-    for curve in _pose_curves(told, obj):
-        _hash_curve(told, curve)
+    for curve in _pose_curves(digest, obj):
+        _hash_curve(digest, curve)
     for constraint in obj.constraints:
-        _hash_values(told, *_plain_values(constraint, {"rna_type", "error_location", "error_rotation", "is_valid"}))
+        _hash_values(digest, *_plain_values(constraint, {"rna_type", "error_location", "error_rotation", "is_valid"}))
 
 
-def _pose_curves(told: Any, rig: bpy.types.Object) -> list[bpy.types.FCurve]:
+def _pose_curves(digest: Any, rig: bpy.types.Object) -> list[bpy.types.FCurve]:
     """Return the F-curves that pose an armature, those of its NLA included."""
     data = rig.animation_data
     if data is None:
         return []
     strips = [strip for track in data.nla_tracks if data.use_nla and not track.mute for strip in track.strips]
     _hash_values(
-        told, [(strip.frame_start, strip.frame_end, strip.scale, strip.influence, strip.mute) for strip in strips]
+        digest, [(strip.frame_start, strip.frame_end, strip.scale, strip.influence, strip.mute) for strip in strips]
     )
     actions = [action for action in (data.action, *(strip.action for strip in strips)) if action is not None]
-    _hash_values(told, [action.name for action in actions])
+    _hash_values(digest, [action.name for action in actions])
     return [curve for action in actions for curve in action_curves(rig, action, create=False) or ()]
 
 
-def _hash_curve(told: Any, curve: bpy.types.FCurve) -> None:
+def _hash_curve(digest: Any, curve: bpy.types.FCurve) -> None:
     points = curve.keyframe_points
     pairs = np.empty(2 * len(points), dtype=np.float32)
     points.foreach_get("co", pairs)
-    _hash_values(told, curve.data_path, curve.array_index, curve.mute, curve.extrapolation)
+    _hash_values(digest, curve.data_path, curve.array_index, curve.mute, curve.extrapolation)
     for modifier in curve.modifiers:
-        _hash_values(told, *_plain_values(modifier, {"rna_type", "is_valid", "active", "show_expanded", "name"}))
-    told.update(pairs.tobytes())
+        _hash_values(digest, *_plain_values(modifier, {"rna_type", "is_valid", "active", "show_expanded", "name"}))
+    digest.update(pairs.tobytes())
     if any(point.interpolation == "BEZIER" for point in points):
         for side in ("handle_left", "handle_right"):
             points.foreach_get(side, pairs)
-            told.update(pairs.tobytes())
+            digest.update(pairs.tobytes())
     ways = np.empty(len(points), dtype=np.int32)
     points.foreach_get("interpolation", ways)
-    told.update(ways.tobytes())
+    digest.update(ways.tobytes())
 
 
 def _rounded_matrix(obj: bpy.types.Object) -> list[float]:

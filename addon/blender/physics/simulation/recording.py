@@ -49,7 +49,7 @@ class Recording:
     poses: Array
     values: Array
     lifts: Array  # (n,): height by which physics had raised the mechanism
-    told: Array  # (n, joints): targets of servos, nan without one
+    servo_targets: Array  # (n, joints): targets of servos, nan without one
     drives: list[str]  # (n,): KEYS, SERVO or LIMP
     size: float = 1.0  # scale of the mechanism in the world
     scales: Array | None = None  # (bodies + 1, 3): additional scale of bodies; None: none

@@ -243,8 +243,8 @@ def apply_friction(rig: bpy.types.Object) -> None:
 def typed_frictions(rig: bpy.types.Object) -> dict[bpy.types.Object, float]:
     """Return the frictions of bodies that the user typed into Blender's Physics tab."""
     usual = np.float32(settings(rig).contact_friction)
-    told = {obj: obj.rigid_body.friction for obj in parts(rig, "BODY") if obj.rigid_body is not None}
-    return {obj: friction for obj, friction in told.items() if usual >= 0.0 and np.float32(friction) != usual}
+    present = {obj: obj.rigid_body.friction for obj in parts(rig, "BODY") if obj.rigid_body is not None}
+    return {obj: friction for obj, friction in present.items() if usual >= 0.0 and np.float32(friction) != usual}
 
 
 def restore_typed_frictions(frictions: Mapping[bpy.types.Object, float]) -> None:

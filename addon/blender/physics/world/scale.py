@@ -104,9 +104,9 @@ def _rotation_angle(place: Matrix) -> float:
 
 def report_distortion(rig: bpy.types.Object, report: Report) -> None:
     """Report an armature whose scale the physics cannot represent."""
-    told = distortion_message(rig)
-    if told:
-        report.warn("scaled-unevenly", told, where=rig.name)
+    message = distortion_message(rig)
+    if message:
+        report.warn("scaled-unevenly", message, where=rig.name)
 
 
 class NewObjectDefaults:

@@ -67,12 +67,12 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     """
     place, turn, _size = obj.matrix_basis.decompose()
     was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
-    told = []
+    what = []
     if not any(place[:]) and was_place.length > _CLEARED_TOLERANCE:
-        told.append(f"{was_place.length:.3g} m")
+        what.append(f"{was_place.length:.3g} m")
     if abs(turn.w) == 1.0 and was_turn.angle > _CLEARED_TOLERANCE:
-        told.append(f"{math.degrees(was_turn.angle):.3g}°")
-    if told:
+        what.append(f"{math.degrees(was_turn.angle):.3g}°")
+    if what:
         report.warn(
             "transform-cleared",
             Message(
@@ -80,7 +80,7 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
                 "that if it is not intended",
                 record_of(obj).role.capitalize(),
                 repr(obj.name),
-                " and ".join(told),
+                " and ".join(what),
             ),
             where=obj.name,
         )

@@ -184,12 +184,12 @@ class AttachmentReader:
             if user is None:
                 self._report_deleted(frame)
             else:
-                told = Message(
+                message = Message(
                     "Reference frame {}: deleted, but kept in Shift files because {} uses it",
                     repr(frame.name),
                     repr(user),
                 )
-                self.report.warn(FRAME_KEPT_CODE, told, where=frame.body or "")
+                self.report.warn(FRAME_KEPT_CODE, message, where=frame.body or "")
 
     def _report_deleted(self, part: Frame | Light) -> None:
         self.report.info(

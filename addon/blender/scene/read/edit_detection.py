@@ -129,14 +129,16 @@ def _shortest_rotation_angle(angle: float) -> float:
 
     Of two that are about as long, it is the nearer.
     """
-    told = []
+    candidates = []
     for unit in (math.radians(1.0), 1.0):
         texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
         short = next((text for text in texts if abs(float(text) * unit - angle) <= _ANGLE_TOLERANCE), None)
         if short is not None:
-            told.append((len(short), float(short) * unit))
-    least = min((length for length, _turn in told), default=0)
-    return min((turn for length, turn in told if length < least + 2), key=lambda turn: abs(turn - angle), default=angle)
+            candidates.append((len(short), float(short) * unit))
+    least = min((length for length, _turn in candidates), default=0)
+    return min(
+        (turn for length, turn in candidates if length < least + 2), key=lambda turn: abs(turn - angle), default=angle
+    )
 
 
 def _rotation_matrix(turn: Quaternion) -> Array:

@@ -218,8 +218,8 @@ def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collect
     """
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
-        told = Message("{}: scaled as a whole, the file keeps its own size. Clear the scale (Alt+S)", repr(rig.name))
-        report.warn("scaled-model", told)
+        message = Message("{}: scaled as a whole, the file keeps its own size. Clear the scale (Alt+S)", repr(rig.name))
+        report.warn("scaled-model", message)
     for obj in collection.all_objects:
         if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
             report.warn(
@@ -228,10 +228,10 @@ def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collect
                 where=obj.name,
             )
         if record_of(obj).role == "MODEL" and obj != rig:
-            told = Message(
+            message = Message(
                 "{}: another mechanism in the collection of {}, exported separately", repr(obj.name), repr(rig.name)
             )
-            report.info("copied-model", told, where=obj.name)
+            report.info("copied-model", message, where=obj.name)
 
 
 def _new_body(own: str, obj: bpy.types.Object) -> Body:

@@ -45,8 +45,8 @@ def read_collision_children(
         if holder is not None and (holder, number) not in out:
             out[holder, number] = obj, designs.on(obj, holder)
         elif obj.parent is not None or holder is not None:
-            told = Message("{}: not exported, it is a copy or a collision shape of another body", repr(obj.name))
-            report.warn("stranger", told, where=obj.name)
+            message = Message("{}: not exported, it is a copy or a collision shape of another body", repr(obj.name))
+            report.warn("stranger", message, where=obj.name)
     return out
 
 

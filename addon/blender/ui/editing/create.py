@@ -134,17 +134,17 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
         """Make the selected meshes bodies; during symmetric editing, link or create their twins."""
         chosen = _plain_meshes(context)
         report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
-        told = Message("{} made", count_with_noun(len(chosen), "body", "bodies"))
+        message = Message("{} made", count_with_noun(len(chosen), "body", "bodies"))
         if self.twins and settings(rig).symmetric:
             with without_live_mirror(rig):
                 linked, made, more = create_body_twins(rig, chosen)
             report.extend(more)
             if linked or made:
                 pairs, twins = count_with_noun(linked, "pair"), count_with_noun(made, "twin")
-                told = Message(
+                message = Message(
                     "{} made, and {}; {} linked", count_with_noun(len(chosen), "body", "bodies"), twins, pairs
                 )
-        report_result(self, told, report)
+        report_result(self, message, report)
         return {"FINISHED"}
 
 
@@ -214,15 +214,15 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
             bpy.ops.object.mode_set(mode="OBJECT")
         empty, report = join_bodies(rig, parent, child, place, self.type, self.name)
         ends = Message("{} to {}", repr(child.name), "the world" if parent is None else repr(parent.name))
-        told = Message("{} joins {}", repr(empty.name), ends)
+        message = Message("{} joins {}", repr(empty.name), ends)
         if self.twins and settings(rig).symmetric:
             context.view_layer.update()  # evaluate moved objects first
             with without_live_mirror(rig):
                 mate, more = create_joint_twin(rig, empty)
             report.extend(more)
             if mate is not None:
-                told = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(mate.name))
-        report_result(self, told, report)
+                message = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(mate.name))
+        report_result(self, message, report)
         return {"FINISHED"}
 
 

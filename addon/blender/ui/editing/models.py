@@ -65,10 +65,10 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
             made, report = copy_limb(rig, limb, offset, selected_parts(context, rig) if both else None)
         if context.mode == "OBJECT":
             select_only(context, made)
-        told = Message(
+        message = Message(
             "{} and {}", count_with_noun(len(limb.bodies), "body", "bodies"), count_with_noun(len(limb.joints), "joint")
         )
-        report_result(self, Message("Duplicated: {}", told), report)
+        report_result(self, Message("Duplicated: {}", message), report)
         return {"FINISHED"}
 
 
@@ -112,16 +112,16 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
         if settings(made).symmetric:
             start_live_mirror(made)
         select_only(context, [made])
-        told = Message("{} is a mechanism of its own: {}", repr(record_of(made).source_name), model_summary(made))
+        message = Message("{} is a mechanism of its own: {}", repr(record_of(made).source_name), model_summary(made))
         if across:
             names = ", ".join(map(repr, across))
             held = self.across == "WORLD"
-            told = (
-                Message("{}; attached to the world by {}", told, names)
+            message = (
+                Message("{}; attached to the world by {}", message, names)
                 if held
-                else Message("{}; deleted: {}", told, names)
+                else Message("{}; deleted: {}", message, names)
             )
-        report_result(self, told, report)
+        report_result(self, message, report)
         return {"FINISHED"}
 
 
@@ -156,7 +156,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
         with without_live_mirror(rig):
             renamed, report = merge_models(rig, others)
         select_only(context, [rig])
-        told = Message(
+        message = Message(
             "{} merged with {}: {}",
             repr(record_of(rig).source_name),
             count_with_noun(len(others), "mechanism"),
@@ -164,7 +164,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
         )
         report_result(
             self,
-            join_messages("", (told, Message("; {} numbered", count_with_noun(renamed, "name")) if renamed else "")),
+            join_messages("", (message, Message("; {} numbered", count_with_noun(renamed, "name")) if renamed else "")),
             report,
         )
         return {"FINISHED"}

@@ -78,10 +78,10 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
         """Set the type of the joint and of its twin."""
         report = set_joint_type(empty, self.type, mate)
-        told = Message("{} is {} now", repr(empty.name), self.type)
+        message = Message("{} is {} now", repr(empty.name), self.type)
         if mate is not None:
-            told = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(mate.name))
-        report_result(self, told, report)
+            message = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(mate.name))
+        report_result(self, message, report)
         return {"FINISHED"}
 
 
@@ -97,17 +97,17 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
         """Swap parent and child of the joint and of its twin."""
         report = swap_joint_ends(empty, mate)
         own = record_of(empty).joint
-        told = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
+        message = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
         if mate is not None:
             its = record_of(mate).joint
-            told = Message(
+            message = Message(
                 "{} carries {} now, and {} {}",
                 repr(own.parent.name),
                 repr(own.child.name),
                 repr(its.parent.name),
                 repr(its.child.name),
             )
-        report_result(self, told, report)
+        report_result(self, message, report)
         return {"FINISHED"}
 
 
@@ -138,12 +138,14 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         before = joint_frame_matrix(empty)[:3, :3]
         report = place_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, mate)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
-        told = Message("{} moved", repr(empty.name))
+        message = Message("{} moved", repr(empty.name))
         if mate is not None:
-            told = Message("{} moved, and so did its twin {}", repr(empty.name), repr(mate.name))
+            message = Message("{} moved, and so did its twin {}", repr(empty.name), repr(mate.name))
         report_result(
             self,
-            join_messages("", (told, Message("; rotated by {}°", f"{angle:.3g}") if angle > _TURN_TOLERANCE else "")),
+            join_messages(
+                "", (message, Message("; rotated by {}°", f"{angle:.3g}") if angle > _TURN_TOLERANCE else "")
+            ),
             report,
         )
         return {"FINISHED"}
@@ -171,11 +173,11 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
         with without_live_mirror(rig):
             bodies, joints, report = delete_objects(rig, every)
         gone = count_with_noun(bodies, "body", "bodies"), count_with_noun(joints, "joint")
-        told = Message("{} and {} deleted", gone[0], gone[1])
+        message = Message("{} and {} deleted", gone[0], gone[1])
         if len(every) > len(chosen):
             twins = count_with_noun(len(every) - len(chosen), "twin")
-            told = Message("{} and {} deleted, including {} by symmetric editing", gone[0], gone[1], twins)
-        report_result(self, told, report)
+            message = Message("{} and {} deleted, including {} by symmetric editing", gone[0], gone[1], twins)
+        report_result(self, message, report)
         return {"FINISHED"}
 
 

@@ -171,10 +171,10 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
             cancel_with_error(self, error)
             return None
         warnings = mechanism.report.count("warning")
-        told, other = _summary(mechanism, rig, warnings), overlapped_mechanism(context, rig)
+        message, other = _summary(mechanism, rig, warnings), overlapped_mechanism(context, rig)
         if other is not None:
-            told = Message("{}. It overlaps {}: press G to move it", told, repr(other.name))
-        report_message(self, {"WARNING" if warnings else "INFO"}, told)
+            message = Message("{}. It overlaps {}: press G to move it", message, repr(other.name))
+        report_message(self, {"WARNING" if warnings else "INFO"}, message)
         return rig
 
     def _is_requested(self, name: str) -> bool:

@@ -140,8 +140,8 @@ def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, m
     """Draw a warning about joints moved by hand, and the button that updates the armature."""
     if moved:
         box = layout.box()
-        told = count_with_noun(moved, "joint was moved", "joints were moved")
-        draw_paragraph(context, box, Message("{}: the bones do not match. Update the armature", told), "ERROR")
+        counted = count_with_noun(moved, "joint was moved", "joints were moved")
+        draw_paragraph(context, box, Message("{}: the bones do not match. Update the armature", counted), "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 

@@ -107,8 +107,8 @@ def draw_summary(
         notices.append((said, "ERROR"))
     left = 0 if reason else resumable_frames(path)
     if left:
-        told = Message("An interrupted render left {}, which the next one uses", count_with_noun(left, "frame"))
-        notices.append((told, "NONE"))
+        message = Message("An interrupted render left {}, which the next one uses", count_with_noun(left, "frame"))
+        notices.append((message, "NONE"))
     return reason, [(reason, "ERROR"), *notices] if reason else notices
 
 
