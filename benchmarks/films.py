@@ -97,9 +97,9 @@ def wave(rig: bpy.types.Object, seconds: float) -> None:
     apply(Motion("wave", trajectories=tracks), settings(rig).collection, bpy.context.scene)
 
 
-def shoot(path: Path, out: Path, size: tuple[int, int], seconds: float, wish: dict[str, Any]) -> list[str]:
+def shoot(path: Path, out: Path, size: tuple[int, int], seconds: float, choices: dict[str, Any]) -> list[str]:
     """Film one model with its contact sheet: what is wrong with its frames."""
-    more = dict(wish)
+    more = dict(choices)
     rig = load(path, more.pop("drive"), seconds)
     plain, found = frames.render_still, []
     with tempfile.TemporaryDirectory() as room:
@@ -159,15 +159,15 @@ def main(words: Sequence[str]) -> int:
     addon.register()
     options.out.mkdir(parents=True, exist_ok=True)
     size, bad = (options.width, options.width * 9 // 32 * 2), 0
-    for number, (place, wish) in enumerate(FILMS, 1):
+    for number, (place, choices) in enumerate(FILMS, 1):
         if options.only is not None and number not in options.only:
             continue
         path, began = model_at(place), time.perf_counter()
         out = options.out / f"{number}_{path.stem}.mp4"
-        wrong = shoot(path, out, size, options.seconds, wish)
+        wrong = shoot(path, out, size, options.seconds, choices)
         bad += len(wrong)
         print(
-            f"{path.parent.name}/{path.name}: {wish}, {time.perf_counter() - began:.0f} s, {len(wrong)} faults",
+            f"{path.parent.name}/{path.name}: {choices}, {time.perf_counter() - began:.0f} s, {len(wrong)} faults",
             flush=True,
         )
         for line in wrong[:5]:

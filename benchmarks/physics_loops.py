@@ -73,8 +73,12 @@ def chains(seconds: float) -> Iterator[Row]:
     for long in (1.0, 0.1, 0.02):
         for ratio in (1.0, 10.0, 100.0, 1000.0):
             fresh()
-            plant = gather_joint_state(put_world(chain(long, ratio), "LIMP", seconds))
-            gap = max(stepped(seconds, lambda plant=plant: float(plant.separations(plant.poses()).max())))
+            joint_state = gather_joint_state(put_world(chain(long, ratio), "LIMP", seconds))
+            gap = max(
+                stepped(
+                    seconds, lambda joint_state=joint_state: float(joint_state.separations(joint_state.poses()).max())
+                )
+            )
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(f"chain, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told())
 
@@ -86,8 +90,13 @@ def stopped_chains(seconds: float) -> Iterator[Row]:
         mechanism = chain(long, ratio)
         for joint in mechanism.joints:
             joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
-        plant = gather_joint_state(put_world(mechanism, "LIMP", min(seconds, 1.5)))
-        gap = max(stepped(min(seconds, 1.5), lambda plant=plant: float(plant.separations(plant.poses()).max())))
+        joint_state = gather_joint_state(put_world(mechanism, "LIMP", min(seconds, 1.5)))
+        gap = max(
+            stepped(
+                min(seconds, 1.5),
+                lambda joint_state=joint_state: float(joint_state.separations(joint_state.poses()).max()),
+            )
+        )
         bar = 0.1 if ratio <= 100.0 else 1.0
         yield Row(
             f"chain with stops, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told()
@@ -98,8 +107,8 @@ def pendulums(seconds: float) -> Iterator[Row]:
     for long in (1.0, 0.1, 0.02):
         for amplitude in (0.5, 2.0):
             fresh()
-            plant = gather_joint_state(put_world(chain(long, links=1, lean=amplitude), "LIMP", seconds))
-            angles = np.array(stepped(seconds, lambda plant=plant: lean_of(plant.poses()[0])))
+            joint_state = gather_joint_state(put_world(chain(long, links=1, lean=amplitude), "LIMP", seconds))
+            angles = np.array(stepped(seconds, lambda joint_state=joint_state: lean_of(joint_state.poses()[0])))
             found, last = swings(angles, RATE)
             name = f"pendulum {long:g} m, {amplitude:g} rad"
             off = 100 * (found / period(long, amplitude) - 1.0)
@@ -133,12 +142,12 @@ def driven_loops(seconds: float) -> Iterator[Row]:
             if closing != "HINGE":
                 for constraint in chords:
                     constraint.type = closing
-            plant = gather_joint_state(rig)
-            number = plant.joints.index(live_loops(rig)[0].drivers[0])
+            joint_state = gather_joint_state(rig)
+            number = joint_state.joints.index(live_loops(rig)[0].drivers[0])
 
-            def look(plant: Any = plant, number: int = number) -> tuple[float, float]:
-                poses = plant.poses()
-                return float(plant.separations(poses).max()), float(plant.coordinates(poses)[number])
+            def look(joint_state: Any = joint_state, number: int = number) -> tuple[float, float]:
+                poses = joint_state.poses()
+                return float(joint_state.separations(poses).max()), float(joint_state.coordinates(poses)[number])
 
             gaps, found = np.array(stepped(seconds, look)).T
             found = np.unwrap(found)
@@ -166,8 +175,12 @@ def turning(seconds: float) -> Iterator[Row]:
             mechanism = chain(1.0, ratio)
             for body in mechanism.bodies:
                 body.inertia = factor * body.mass * np.diag([0.01, 0.09, 0.09])
-            plant = gather_joint_state(put_world(mechanism, "LIMP", seconds))
-            gap = max(stepped(seconds, lambda plant=plant: float(plant.separations(plant.poses()).max())))
+            joint_state = gather_joint_state(put_world(mechanism, "LIMP", seconds))
+            gap = max(
+                stepped(
+                    seconds, lambda joint_state=joint_state: float(joint_state.separations(joint_state.poses()).max())
+                )
+            )
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(
                 f"chain with flywheels, tip {ratio:g}, moments x {factor:g}: gap", 100 * gap, "%", bar, settings_told()
@@ -201,11 +214,11 @@ def posed_loops(seconds: float) -> Iterator[Row]:
         fresh()
         rig = put_world(make(), "KEYS", seconds)
         _drive(rig, swing, seconds)
-        plant, worst = gather_joint_state(rig), 0.0
+        joint_state, worst = gather_joint_state(rig), 0.0
         for frame in range(1, round(seconds * RATE) + 1):
             for rest in (0.0, 0.37):
                 bpy.context.scene.frame_set(frame, subframe=rest)
-                worst = max(worst, float(plant.separations(plant.poses()).max()))
+                worst = max(worst, float(joint_state.separations(joint_state.poses()).max()))
         yield Row(f"{name}, posed by keys: gap", worst / shortest(rig), "", 1e-5, "")
 
 

@@ -40,11 +40,11 @@ def turned(turns: Array) -> Array:
 def ours(long: float, ratio: float) -> Array:
     """Angles (frames, 2) in Blender's world, as Fit to Model sets it."""
     fresh()
-    plant = gather_joint_state(put_world(chain(long, ratio, links=2), "LIMP", _SECONDS, _RATE))
+    joint_state = gather_joint_state(put_world(chain(long, ratio, links=2), "LIMP", _SECONDS, _RATE))
     poses = []
     for frame in range(1, round(_SECONDS * _RATE) + 2):
         bpy.context.scene.frame_set(frame)
-        poses.append(plant.poses()[:2, :3, :3])
+        poses.append(joint_state.poses()[:2, :3, :3])
     return turned(np.array(poses))
 
 

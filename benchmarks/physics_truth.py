@@ -122,7 +122,7 @@ def _our_path(path: Path) -> tuple[np.ndarray, bool]:
     rig = put(path)
     rig.data.knuckle.drive = "LIMP"
     recording = record(scene, rig, scene.frame_start + round(_SECONDS * _RATE))
-    bodies = recording.plant.bodies
+    bodies = recording.joint_state.bodies
     mass = np.array([0.0 if obj.knuckle.immobile else obj.knuckle.mass for obj in bodies])
     center = np.einsum("nbi,b->ni", recording.poses[:, :-1, :3, 3], mass) / mass.sum()
     other = any(line.code == "inertia-differs" for line in rig.data.knuckle.report)

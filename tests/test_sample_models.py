@@ -157,8 +157,8 @@ def test_twin_joints_join_twin_bodies(model: Mechanism) -> None:
     joints = {joint.id: joint for joint in model.joints}
     for joint in model.joints:
         if joint.twin:
-            mate = joints[joint.twin]
-            assert (bodies[joint.parent or ""], bodies[joint.child or ""]) == (mate.parent, mate.child)
+            twin = joints[joint.twin]
+            assert (bodies[joint.parent or ""], bodies[joint.child or ""]) == (twin.parent, twin.child)
 
 
 def test_all_but_wheels_have_stops_on_both_sides_of_the_design_pose(model: Mechanism) -> None:
@@ -345,14 +345,18 @@ def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -
     recording = record(context.scene, rig, 1 + round(seconds * FRAME_RATE))
     assert np.isfinite(recording.poses).all()
 
-    bodies: list[Any] = list(recording.plant.bodies)
+    bodies: list[Any] = list(recording.joint_state.bodies)
     number = next(n for n, obj in enumerate(bodies) if obj.knuckle.source_name == "Chassis")
     poses = recording.poses[:, number]
     heading = np.degrees(np.unwrap(np.arctan2(poses[:, 1, 1], poses[:, 0, 1])))
     gait = Gait(mechanism)
     told = gait.evaluate(gait.phase((recording.frames - 1) / FRAME_RATE), controls).position
-    hinges = [n for n, joint in enumerate(recording.plant.joints) if joint in told and recording.plant.turns[n]]
-    errors = [np.abs(recording.values[:, n] - told[recording.plant.joints[n]])[FRAME_RATE:].mean() for n in hinges]
+    hinges = [
+        n for n, joint in enumerate(recording.joint_state.joints) if joint in told and recording.joint_state.turns[n]
+    ]
+    errors = [
+        np.abs(recording.values[:, n] - told[recording.joint_state.joints[n]])[FRAME_RATE:].mean() for n in hinges
+    ]
     error = float(np.degrees(np.mean(errors)))
     return Ride(poses[:, :3, 3], poses[:, :3, 1], poses[:, :3, 2], heading, recording.max_joint_separation(), error)
 
@@ -440,7 +444,7 @@ def test_the_rover_raises_its_mast(blank: Any, sample_models: Path) -> None:
     setattr(rig.data.knuckle.controls, input_property_name("joystick 1 z"), 1.0)
     rig.data.knuckle.drive = "SERVO"
     recording = record(blank.scene, rig, 2 * FRAME_RATE)
-    bodies: list[Any] = list(recording.plant.bodies)
+    bodies: list[Any] = list(recording.joint_state.bodies)
     place = {obj.knuckle.source_name: n for n, obj in enumerate(bodies)}
     above = recording.poses[:, place["Mast"], 2, 3] - recording.poses[:, place["Chassis"], 2, 3]
     assert above[-1] - above[0] == pytest.approx(0.6, abs=0.02)

@@ -49,22 +49,22 @@ class AccuracyRow(NamedTuple):
         return f"{text}. Good" if self.good else f"{text}. Needs attention: {self.limit[:1].lower()}{self.limit[1:]}"
 
 
-def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[AccuracyRow]:
+def accuracy_rows(accuracy: SimulationAccuracy, names: Mapping[int, str]) -> list[AccuracyRow]:
     """Describe the simulation accuracy, one line per figure.
 
     Args:
-        truth: The figures of a simulation.
+        accuracy: The figures of a simulation.
         names: Names of bodies by their indices.
     """
     out: list[AccuracyRow] = []
-    if truth.joints:
-        mean = sum(joint.mean_relative_separation for joint in truth.joints) / len(truth.joints)
-        worst = truth.worst(1)[0].share
+    if accuracy.joints:
+        mean = sum(joint.mean_relative_separation for joint in accuracy.joints) / len(accuracy.joints)
+        worst = accuracy.worst(1)[0].share
         line = AccuracyRow("Joint separation", format_percent(worst), format_percent(mean), "of a link's length")
         out.append(_rate_row(line, {line.what: worst}))
     for turns in (True, False):
         driven = [
-            joint for joint in truth.joints if joint.is_revolute == turns and not math.isnan(joint.tracking_error)
+            joint for joint in accuracy.joints if joint.is_revolute == turns and not math.isnan(joint.tracking_error)
         ]
         if driven:
             mean = sum(joint.mean_tracking_error for joint in driven) / len(driven)
@@ -83,13 +83,15 @@ def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[A
                     },
                 )
             )
-    out.append(_stop_row(truth))
-    if not math.isnan(truth.energy_gained):
-        line = AccuracyRow("Energy gained", format_percent(truth.energy_gained), remark="of the largest kinetic energy")
-        out.append(_rate_row(line, {line.what: truth.energy_gained}))
-    lengths = [joint.length for joint in truth.joints if joint.length > 0.0]
-    depth = {"Penetration": truth.penetration * len(lengths) / sum(lengths)} if lengths else {}
-    out.append(_rate_row(_penetration_row(truth, names), depth))
+    out.append(_stop_row(accuracy))
+    if not math.isnan(accuracy.energy_gained):
+        line = AccuracyRow(
+            "Energy gained", format_percent(accuracy.energy_gained), remark="of the largest kinetic energy"
+        )
+        out.append(_rate_row(line, {line.what: accuracy.energy_gained}))
+    lengths = [joint.length for joint in accuracy.joints if joint.length > 0.0]
+    depth = {"Penetration": accuracy.penetration * len(lengths) / sum(lengths)} if lengths else {}
+    out.append(_rate_row(_penetration_row(accuracy, names), depth))
     return out
 
 
@@ -126,8 +128,8 @@ def _threshold_text(what: str) -> str:
     )
 
 
-def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
-    over = [joint for joint in truth.joints if joint.stop_overrun > 0.0]
+def _stop_row(accuracy: SimulationAccuracy) -> AccuracyRow:
+    over = [joint for joint in accuracy.joints if joint.stop_overrun > 0.0]
     most = [
         _format_amount(max(joint.stop_overrun for joint in over if joint.is_revolute == turns), turns)
         for turns in (True, False)
@@ -147,16 +149,16 @@ def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
     return _rate_row(AccuracyRow("Stop overrun", " and ".join(most), remark=many), values)
 
 
-def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> AccuracyRow:
-    if truth.penetration <= 0.0:
+def _penetration_row(accuracy: SimulationAccuracy, names: Mapping[int, str]) -> AccuracyRow:
+    if accuracy.penetration <= 0.0:
         return AccuracyRow("Penetration", "none", good=True)
-    if truth.penetration < MIN_PENETRATION:
+    if accuracy.penetration < MIN_PENETRATION:
         tiny = f"< {MIN_PENETRATION} m"
         return AccuracyRow("Penetration", tiny)
-    first, second = (names.get(place, f"body {place + 1}") for place in truth.deepest_pair)
-    depth = f"{truth.penetration:.1g} m"
-    if GROUND_INDEX in truth.deepest_pair:
-        body = second if truth.deepest_pair[0] == GROUND_INDEX else first
+    first, second = (names.get(place, f"body {place + 1}") for place in accuracy.deepest_pair)
+    depth = f"{accuracy.penetration:.1g} m"
+    if GROUND_INDEX in accuracy.deepest_pair:
+        body = second if accuracy.deepest_pair[0] == GROUND_INDEX else first
         return AccuracyRow("Penetration", depth, remark=Message("{} in the ground", repr(body)))
     return AccuracyRow("Penetration", depth, remark=Message("{} in {}", repr(first), repr(second)))
 

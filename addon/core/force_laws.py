@@ -76,8 +76,8 @@ class SpringDamperIntegrator:
             if len(self._places) > 1:  # acceleration in the last two frames that is not from this spring and damper
                 late = 0.5 * (1.0 + step / time)
                 before = change(self._places[-1] - self._places[-2])
-                lately = late * self._forces[-1] + (1.0 - late) * self._forces[-2]
-                other = (gone - before) / time**2 - lately / self.inertia
+                recent_force = late * self._forces[-1] + (1.0 - late) * self._forces[-2]
+                other = (gone - before) / time**2 - recent_force / self.inertia
             speed = gone / time + 0.5 * (time - step) * (own + other)
         pull = self._spring_force(place + 0.5 * (time - step) * speed, other, time) if self.spring is not None else 0.0
         total = pull + (

@@ -157,12 +157,12 @@ def measure_accuracy(run: SimulationRecord) -> SimulationAccuracy:
             "Simulation accuracy: the simulation diverged and cannot be measured. Simulate with more substeps"
         )
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
-    truth = SimulationAccuracy(tuple(_measure_joint(held, run.poses) for held in run.joints), energy_gained(run))
+    accuracy = SimulationAccuracy(tuple(_measure_joint(held, run.poses) for held in run.joints), energy_gained(run))
     if deepest is None or not float(deepest.depth.max(initial=0.0)) > 0.0:
-        return truth
+        return accuracy
     at = int(deepest.depth.argmax())
     where = deepest.first, deepest.second
-    return SimulationAccuracy(truth.joints, truth.energy_gained, float(deepest.depth[at]), where, at)
+    return SimulationAccuracy(accuracy.joints, accuracy.energy_gained, float(deepest.depth[at]), where, at)
 
 
 def _measure_joint(held: MeasuredJoint, poses: Array) -> JointAccuracy:
@@ -384,15 +384,15 @@ class SimulationFigures:
         return {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
 
 
-def simulation_figures(run: SimulationRecord, truth: SimulationAccuracy) -> SimulationFigures:
+def simulation_figures(run: SimulationRecord, accuracy: SimulationAccuracy) -> SimulationFigures:
     """Compute the figures of a simulation from its recording and its accuracy."""
-    turning = [joint for joint in truth.joints if joint.is_revolute and not math.isnan(joint.tracking_error)]
+    turning = [joint for joint in accuracy.joints if joint.is_revolute and not math.isnan(joint.tracking_error)]
     return SimulationFigures(
         _distance_traveled(run),
         _energy_input(run),
         float(np.mean([joint.mean_tracking_error for joint in turning])) if turning else math.nan,
         max((joint.tracking_error for joint in turning), default=math.nan),
-        max((joint.share for joint in truth.joints), default=0.0),
+        max((joint.share for joint in accuracy.joints), default=0.0),
     )
 
 

@@ -236,11 +236,11 @@ def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
     for kind, parts in _parts_by_kind(mechanism):
         known = {part.id: part for part in parts}
         for part in parts:
-            mate = known.get(part.twin or "")
-            if part.twin and (mate is None or mate.twin != part.id):
+            twin = known.get(part.twin or "")
+            if part.twin and (twin is None or twin.twin != part.id):
                 message = Message("{}: its twin is missing. Unlink it", repr(part.name))
-                if mate is not None:
-                    message = Message("{}: its twin {} has another twin. Unlink one", repr(part.name), repr(mate.name))
+                if twin is not None:
+                    message = Message("{}: its twin {} has another twin. Unlink one", repr(part.name), repr(twin.name))
                 yield Finding("twin-one-sided", "warning", message, kind, (part.id,), "Unlink twin")
     sides = find_sides(mechanism)
     differing: dict[tuple[FindingKind, str, str], list[str]] = {}

@@ -12,7 +12,7 @@ from addon import formats
 from addon.blender.data.access import record_of
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
-from addon.formats.document import cache as lately
+from addon.formats.document import cache as recent_force
 from benchmarks.measuring import again, fresh, rounds, seconds, timed
 from benchmarks.mechanisms import written
 from benchmarks.table import Row
@@ -37,10 +37,10 @@ def _of(name: str, path: Path, size: int) -> Iterator[Row]:
     def exported() -> None:
         formats.save(extract(made[0]), out)
 
-    unedited = timed(exported, lately.clear_content_caches, rounds(size))
+    unedited = timed(exported, recent_force.clear_content_caches, rounds(size))
     assert out.read_bytes() == path.read_bytes(), "what was not edited is written as it was"
     next(obj for obj in made[0].all_objects if record_of(obj).role == "BODY").location.x += 0.125
-    edited = timed(exported, lately.clear_content_caches, rounds(size))
+    edited = timed(exported, recent_force.clear_content_caches, rounds(size))
     once_more = again(exported, rounds(size))
     assert out.read_bytes() != path.read_bytes(), "the edit is written"
     bar = BAR if size >= JUDGED else None

@@ -31,7 +31,7 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
     """The rows of all the scene's models, of which ``pose`` is a bone."""
     compat.init_gpu()
-    scene, wish = bpy.context.scene, draw.overlay_settings(bpy.context.scene)
+    scene, choices = bpy.context.scene, draw.overlay_settings(bpy.context.scene)
 
     def posed() -> None:
         pose.rotation_euler[2] += 0.01
@@ -39,7 +39,7 @@ def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: floa
 
     off = again(posed)
     for kind in overlay.OVERLAY_KINDS:
-        setattr(wish, kind, True)
+        setattr(choices, kind, True)
     on = again(posed)
     gathered = again(lambda: overlay.draw_models(scene, overlay.OVERLAY_KINDS))
     drawing = overlay.draw_models(scene, overlay.OVERLAY_KINDS)
@@ -47,7 +47,7 @@ def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: floa
     rebuilt = again(lambda: draw.make_batches(overlay.draw_models(scene, overlay.OVERLAY_KINDS)))
     handed, drawn = on_canvas(draw.make_batches(drawing))
     for kind in overlay.OVERLAY_KINDS:
-        setattr(wish, kind, False)
+        setattr(choices, kind, False)
 
     yield Row(f"{whose}overlays, collected", size, unit, gathered, batched, "making their batches")
     yield Row(f"{whose}overlays, rebuilt", size, unit, rebuilt, off, "a pose without overlays")

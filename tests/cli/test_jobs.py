@@ -202,7 +202,7 @@ def test_a_title_is_written_as_it_was_given(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- figures
 
 
-def thrown(seconds: float = 1.0, rate: float = 200.0) -> SimulationRecord:
+def initial_velocity(seconds: float = 1.0, rate: float = 200.0) -> SimulationRecord:
     """A ball of 2 kg, thrown level at 3 m/s along x from a height, and another that stands still."""
     times = np.arange(0.0, seconds + 1e-9, 1.0 / rate)
     poses = np.tile(np.eye(4), (len(times), 3, 1, 1))
@@ -213,7 +213,7 @@ def thrown(seconds: float = 1.0, rate: float = 200.0) -> SimulationRecord:
 
 
 def test_distance_is_level_and_a_fall_takes_no_energy() -> None:
-    run_ = thrown()
+    run_ = initial_velocity()
     figures = simulation_figures(run_, measure_accuracy(run_))
     assert figures.distance == pytest.approx(3.0)
     assert figures.energy == pytest.approx(0.0, abs=1e-6)
@@ -222,7 +222,7 @@ def test_distance_is_level_and_a_fall_takes_no_energy() -> None:
 
 
 def test_what_is_lifted_takes_its_weight_times_its_height() -> None:
-    lifted = thrown()
+    lifted = initial_velocity()
     times = np.arange(len(lifted.poses)) / lifted.rate
     lifted.poses[:, 0, 2, 3] = 10.0 + 2.0 * times
     until = times[-3]

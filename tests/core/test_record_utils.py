@@ -79,8 +79,8 @@ def _full() -> Mechanism:
 
     part = Dof("revolute", lower=-1.0, extra=more())
     dof = Dof("revolute", parts=[part], extra=more())
-    line, ease = np.linspace(0.0, 1.0, 3), np.array([True, False, True])
-    keys = Trajectory("servo", line.copy(), line.copy(), held=ease)
+    line, inverse_mass = np.linspace(0.0, 1.0, 3), np.array([True, False, True])
+    keys = Trajectory("servo", line.copy(), line.copy(), held=inverse_mass)
     return Mechanism(
         "full",
         bodies=[Body("b", "b", inertia=np.eye(3), shapes=[Shape("box", {"x": 1.0}, extra=more())], extra=more())],

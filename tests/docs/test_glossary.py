@@ -87,6 +87,10 @@ NAMES: dict[str, frozenset[str]] = {
     "an angle of pi or 2 pi is a half or a full turn": frozenset({"FULL_TURN", "HALF_TURN", "wrap_to_turn"}),
     "the pause between two repetitions of a motion": frozenset({"span_with_gap"}),
 }  # fmt: skip
+#: Retired words that no variable or parameter has either. (Others, as "turn" for a rotation, still occur there.)
+VARIABLES = {
+    "told", "plant", "mate", "truth", "wish", "wishes", "hook", "thrown", "ease", "eased", "lately", "filmed", "pushes",
+}  # fmt: skip
 #: Phrases in which a retired word has another meaning.
 PHRASES = {
     r"turns? (to the )?(left|right)": "a walking mechanism turns left or right",
@@ -141,6 +145,17 @@ def test_names_have_no_retired_word() -> None:
     found = retired_names()
     assert {name: module for name, module in found.items() if name not in allowed} == {}, "use the glossary's term"
     assert {name: reason for name, reason in allowed.items() if name not in found} == {}, "not needed any more"
+
+
+def test_variables_have_no_name_of_these() -> None:
+    assert retired_words() >= VARIABLES
+    found = {
+        f"{path.relative_to(ADDON).as_posix()}:{node.lineno}"
+        for path in sorted(ADDON.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if getattr(node, "id", getattr(node, "arg", None)) in VARIABLES and isinstance(node, (ast.Name, ast.arg))
+    }
+    assert found == set()
 
 
 def test_texts_of_the_interface_have_no_retired_word() -> None:

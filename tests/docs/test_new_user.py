@@ -79,8 +79,8 @@ def test_the_steps_of_the_pages_lead_from_import_to_video(blank: Any, tmp_path: 
     # film.md: choose a file, Render Video
     film = scene.knuckle_film
     film.filepath, film.format, film.size = str(here / "out/walk.png"), "OWN", (96, 64)
-    wishes = {name: getattr(film, name) for name in ("filepath", "format", "size")}
-    assert bpy.ops.knuckle.render_film(**wishes) == {"FINISHED"}
+    options = {name: getattr(film, name) for name in ("filepath", "format", "size")}
+    assert bpy.ops.knuckle.render_film(**options) == {"FINISHED"}
     assert (here / "out/walk.png").stat().st_size > 1000
     assert "*Render Video*" in said["film"]
 

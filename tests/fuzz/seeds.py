@@ -131,7 +131,7 @@ def thinned(
     return data
 
 
-def plant(folder: Path, largest: int) -> None:
+def joint_state(folder: Path, largest: int) -> None:
     """Write the seeds of every reader, each into a folder of its own under ``folder``."""
     for reader, found in seeds(largest).items():
         place = folder / reader / "seeds"
@@ -142,4 +142,4 @@ def plant(folder: Path, largest: int) -> None:
 
 
 if __name__ == "__main__":
-    plant(Path(sys.argv[1]), int(sys.argv[2]))
+    joint_state(Path(sys.argv[1]), int(sys.argv[2]))

@@ -111,7 +111,7 @@ def servo_error(case: Case, controls: dict[str, float], recording: Any, rate: fl
     gait = find_gait(mechanism)
     if gait is None:
         return math.nan
-    ids = list(objects_of(recording.plant.rig, "BODY"))
+    ids = list(objects_of(recording.joint_state.rig, "BODY"))
     # what a servo is told for a frame, it is told from how bodies lay in the frame before
     felt = np.concatenate([recording.poses[:1], recording.poses[:-1]])
     feedback = {body: feedback_angles(felt[:, ids.index(body), :3, :3]) for body in gait.feedback_bodies}
@@ -119,7 +119,7 @@ def servo_error(case: Case, controls: dict[str, float], recording: Any, rate: fl
     hinges = {joint.id for joint in mechanism.joints if joint.type == "revolute"}
     errors = [
         (told.position[joint] - recording.values[:, number] + math.pi) % (2 * math.pi) - math.pi
-        for number, joint in enumerate(recording.plant.joints)
+        for number, joint in enumerate(recording.joint_state.joints)
         if joint in told.position and joint in hinges
     ]
     return math.degrees(np.abs(np.array(errors)[:, begin:]).mean()) if errors else math.nan

@@ -57,8 +57,8 @@ def gaps(rig: Any) -> list[float]:
     """How far the two pivots are from where they belong."""
     upper, lower = (world_of(link) for link in links(rig))
     top, bottom = [0, 0, LENGTH / 2, 1], [0, 0, -LENGTH / 2, 1]
-    hook = world_of(rig) @ [0.3, -0.2, 0, 1]
-    return [float(np.linalg.norm(upper @ top - hook)), float(np.linalg.norm(lower @ top - upper @ bottom))]
+    parenting = world_of(rig) @ [0.3, -0.2, 0, 1]
+    return [float(np.linalg.norm(upper @ top - parenting)), float(np.linalg.norm(lower @ top - upper @ bottom))]
 
 
 def anchors() -> list[Any]:

@@ -14,12 +14,12 @@ FILES = ("tests/window/finding.py", "sample_models/hexapod/hexapod.jm")
 SIZE = "1280x800"
 
 
-def wishes():
+def options():
     return bpy.context.scene.knuckle_film
 
 
 def words():
-    return {name: getattr(wishes(), name) for name in ("filepath", "format", "size", "length")}
+    return {name: getattr(options(), name) for name in ("filepath", "format", "size", "length")}
 
 
 def windows():
@@ -37,7 +37,7 @@ def dropped():
     alone("film")
     scene = bpy.context.scene
     scene.frame_end = scene.frame_start + 30
-    wishes().filepath, wishes().format, wishes().size = str(HERE / "walk.mp4"), "OWN", (480, 270)
+    options().filepath, options().format, options().size = str(HERE / "walk.mp4"), "OWN", (480, 270)
     yield 1
     shot("01_before")
 

@@ -168,7 +168,7 @@ def baked_and_stopped():
 
 
 @step()
-def filmed():
+def rendered():
     bpy.context.scene.frame_end = 20
     with view3d():
         log(bpy.ops.knuckle.render_film("INVOKE_DEFAULT", filepath=str(HERE / "film.mp4"), size=(320, 180)))

@@ -50,15 +50,15 @@ def changed_dof_properties(
     Returns:
         Values of each degree of freedom, and of each single rotation or translation of the balls and free joints.
     """
-    properties, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
+    properties, part_properties = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
         values = _changed_dof_values(dof)
         values.update(places.get(number, _EMPTY))
         if dof.parts:
             values["parts"] = len(dof.parts)
         properties.append(values)
-        told_parts += map(_changed_dof_values, dof.parts)
-    return properties, told_parts
+        part_properties += map(_changed_dof_values, dof.parts)
+    return properties, part_properties
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:

@@ -52,14 +52,14 @@ def twins_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, b
     """Return the twins of those of some parts that have one."""
     chosen = list(objects)
     rigs = dict.fromkeys(record_of(obj).model for obj in chosen if record_of(obj).model is not None)
-    known = {obj: mate for rig in rigs for obj, mate in twins_by_part(rig).items()}
+    known = {obj: twin for rig in rigs for obj, twin in twins_by_part(rig).items()}
     return {obj: known[obj] for obj in chosen if obj in known}
 
 
-def record_mirror_state(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     """Record the present transforms and names of twins as symmetric: later differences are edits to be mirrored."""
-    count = max(record_of(obj).seen_count, record_of(mate).seen_count) + 1
-    for one, other in ((obj, mate), (mate, obj)):
+    count = max(record_of(obj).seen_count, record_of(twin).seen_count) + 1
+    for one, other in ((obj, twin), (twin, obj)):
         record = record_of(one)
         record.seen, record.seen_name = one.matrix_basis, one.name
         record.seen_twin, record.seen_twin_name = other.matrix_basis, other.name

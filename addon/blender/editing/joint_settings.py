@@ -92,14 +92,14 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     Raises:
         ValueError: None of the joints has a twin.
     """
-    chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
+    chosen = {empty: twin for empty in empties if (twin := twin_of(empty)) is not None}
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
         raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
     plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
     with signals_blocked():
-        for empty, mate in chosen.items():
-            write_values_image(empty, mate, plane, around)
+        for empty, twin in chosen.items():
+            write_values_image(empty, twin, plane, around)
     notify_joints(chosen.values())
     return len(chosen)
 
@@ -385,8 +385,8 @@ class JointSweep:
         lower, upper = span
         stations: Array = np.array([here, upper, lower, here])
         gone = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(stations)))])
-        eased = 0.5 - 0.5 * math.cos(math.pi * min(max(share, 0.0), 1.0))
-        return float(np.interp(eased * gone[-1], gone, stations))
+        smooth_share = 0.5 - 0.5 * math.cos(math.pi * min(max(share, 0.0), 1.0))
+        return float(np.interp(smooth_share * gone[-1], gone, stations))
 
     def end(self) -> None:
         """Restore the pose of every bone exactly."""

@@ -35,7 +35,7 @@ from ..scene.read.mechanism import extract, extract_design
 from .symmetry.twins import require_plane
 
 
-def set_joint_type(empty: bpy.types.Object, type_: str, mate: bpy.types.Object | None = None) -> Report:
+def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object | None = None) -> Report:
     """Change the type of a joint, about its present axis, and that of its twin, which becomes the mirror image.
 
     Degrees of freedom that continue keep stops, motor, springs and keyframes, and the bodies stay where they are seen.
@@ -44,7 +44,7 @@ def set_joint_type(empty: bpy.types.Object, type_: str, mate: bpy.types.Object |
     Raises:
         ValueError: The type is unknown.
     """
-    rig, (own, its) = record_of(empty).model, _ids(empty, mate)
+    rig, (own, its) = record_of(empty).model, _ids(empty, twin)
     plane = require_plane(rig) if its else None
     present = begin_edit(rig, {own, its} - {""})
     mechanism = extract_design(rig)
@@ -53,11 +53,11 @@ def set_joint_type(empty: bpy.types.Object, type_: str, mate: bpy.types.Object |
     if edit.after is designed:
         return Report()
     edit, report = Edit(mechanism, edit.after, edit.joints), Report()
-    if plane is not None and mate is not None:
+    if plane is not None and twin is not None:
         try:
             edit = edit.then(_retype_twin(edit.after, own, its, plane, present))
         except ValueError as error:  # the joint itself is changed nevertheless
-            report.warn("twin-differs", str(error), where=mate.name)
+            report.warn("twin-differs", str(error), where=twin.name)
     report.extend(update(rig, edit, present))
     return report
 
@@ -72,7 +72,7 @@ def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present
     return Edit(mechanism, with_joints(edit.after, [alike]), edit.joints)
 
 
-def swap_joint_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = None) -> Report:
+def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = None) -> Report:
     """Swap parent and child of a joint, and of its twin.
 
     The mechanism remains the same: joint values change sign, and with them stops, initial and rest values, the pose and
@@ -81,7 +81,7 @@ def swap_joint_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = Non
     Raises:
         ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
-    rig, ids = record_of(empty).model, _ids(empty, mate)
+    rig, ids = record_of(empty).model, _ids(empty, twin)
     present = begin_edit(rig)
     mechanism = extract_design(rig)
     edit = Edit(mechanism, mechanism)
@@ -91,7 +91,7 @@ def swap_joint_ends(empty: bpy.types.Object, mate: bpy.types.Object | None = Non
 
 
 def place_joint(
-    empty: bpy.types.Object, place: Matrix, keep_axes: bool = False, mate: bpy.types.Object | None = None
+    empty: bpy.types.Object, place: Matrix, keep_axes: bool = False, twin: bpy.types.Object | None = None
 ) -> Report:
     """Move a joint, and its twin to the mirror image; their bodies stay where they are, also if they are posed.
 
@@ -101,9 +101,9 @@ def place_joint(
         empty: The joint's empty.
         place: New frame of the joint in the world; Z is a hinge's axis.
         keep_axes: Change only its origin.
-        mate: The empty of its twin.
+        twin: The empty of its twin.
     """
-    record, rig, (own, its) = record_of(empty).joint, record_of(empty).model, _ids(empty, mate)
+    record, rig, (own, its) = record_of(empty).joint, record_of(empty).model, _ids(empty, twin)
     plane = require_plane(rig) if its else None
     carrier = record.parent if record.parent is not None or record.at_world else record.child
     frame = joint_in_design(rig, carrier, place)
@@ -158,10 +158,10 @@ def _joints_of(rig: bpy.types.Object, bodies: Collection[str], joints: Collectio
     return out
 
 
-def _ids(empty: bpy.types.Object, mate: bpy.types.Object | None) -> tuple[str, str]:
+def _ids(empty: bpy.types.Object, twin: bpy.types.Object | None) -> tuple[str, str]:
     """Return the ids of a joint and of its twin, which is empty if there is none."""
     assign_ids(record_of(empty).model)
-    return record_of(empty).source_id, "" if mate is None else record_of(mate).source_id
+    return record_of(empty).source_id, "" if twin is None else record_of(twin).source_id
 
 
 def _seen(present: RigState, mechanism: Mechanism, own: str) -> Array:

@@ -162,14 +162,14 @@ def _make_objects(
     """Create the objects; return the armature, the collections, the bones' names, and bodies and joints by role."""
     mechanism = decided.mechanism
     rig, bone_names = create_armature(decided)
-    folders, hook = ModelCollections(mechanism.name, mechanism.assemblies), BoneParenting(decided, rig, bone_names)
+    folders, parenting = ModelCollections(mechanism.name, mechanism.assemblies), BoneParenting(decided, rig, bone_names)
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
         shelf = MeshCache(mechanism.name, files.mesh, PROXY_SIZE * decided.size, PLANE_SIZE * decided.size)
         bodies: dict[str, bpy.types.Object] = {}
         _, joints, _ = run_creations(
-            create_bodies(decided, hook, folders, shelf, bodies),
-            create_joints(decided, hook, bodies, folders),
-            create_frames(decided, hook, folders, bodies),
+            create_bodies(decided, parenting, folders, shelf, bodies),
+            create_joints(decided, parenting, bodies, folders),
+            create_frames(decided, parenting, folders, bodies),
         )
         settings(rig).has_collision = create_collision_children(decided, bodies, shelf, folders)
     store_restraints(rig, mechanism, bodies, joints)

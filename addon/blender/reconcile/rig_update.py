@@ -453,7 +453,7 @@ def _differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
 
 
 def _attach_to_bones(
-    rig: bpy.types.Object, hook: BoneParenting, decided: BuildPlan, designs: Mapping[bpy.types.Object, Matrix]
+    rig: bpy.types.Object, parenting: BoneParenting, decided: BuildPlan, designs: Mapping[bpy.types.Object, Matrix]
 ) -> None:
     """Parent bodies and joints to the bones that carry them, or to the armature object for the world.
 
@@ -464,9 +464,9 @@ def _attach_to_bones(
     bodies = {body.id for body in decided.mechanism.bodies}
     for obj in parts(rig, "BODY"):
         if record_of(obj).source_id in bodies:
-            hook.hold(obj, record_of(obj).source_id)
+            parenting.hold(obj, record_of(obj).source_id)
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child
-        hook.hold(empty, record_of(carrier).source_id if carrier is not None else None)
+        parenting.hold(empty, record_of(carrier).source_id if carrier is not None else None)
         record_of(empty).fitted = flatten_pose(empty.matrix_basis)

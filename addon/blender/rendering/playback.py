@@ -156,13 +156,13 @@ class Schedule:
     """Frames to play (``first`` to ``last``, one by one), and those of them to render."""
 
     first: int
-    filmed: range
+    rendered: range
     fps: float
 
     @property
     def last(self) -> int:
         """Return the last frame that is played."""
-        return self.filmed[-1]
+        return self.rendered[-1]
 
     @property
     def played(self) -> int:
@@ -186,14 +186,14 @@ def make_schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) ->
     if end < start:
         raise FormatError(f"there are no frames from {start} to {end}", remedy="Choose a last frame after the first.")
     step = max(1, round(rate / options.fps))
-    filmed = range(start, end + 1, step)
+    rendered = range(start, end + 1, step)
     if poster:
         frame = (start + end) // 2 if options.poster_frame is None else options.poster_frame
-        filmed = range(frame, frame + 1)
-    first = min(filmed[0], scene.frame_start)
+        rendered = range(frame, frame + 1)
+    first = min(rendered[0], scene.frame_start)
     if scene.rigidbody_world is not None:
         first = min(first, scene.rigidbody_world.point_cache.frame_start)
-    return Schedule(first, filmed, rate / step)
+    return Schedule(first, rendered, rate / step)
 
 
 def visible_surfaces(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
@@ -269,7 +269,7 @@ def record_playback(
     cast = visible_surfaces(objects, scene)
     if not cast:
         raise FormatError("there is nothing to render", remedy="Choose objects with a surface that are not hidden.")
-    take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
+    take.frames, take.fps, take.cast = list(plan.rendered), plan.fps, len(cast)
     take.objects = list(dict.fromkeys([*cast, *visible_surfaces(scenery, scene)]))
     take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
     reader = DofRecorder(rigs)
@@ -278,8 +278,8 @@ def record_playback(
         with extended_physics_cache(scene, plan.last, report):
             for current in range(plan.first, plan.last + 1):
                 scene.frame_set(current)
-                if current in plan.filmed:
-                    record_frame(context, take, plan.filmed.index(current))
+                if current in plan.rendered:
+                    record_frame(context, take, plan.rendered.index(current))
                     reader.note()
                 yield
     finally:

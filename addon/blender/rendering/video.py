@@ -166,7 +166,7 @@ def video_steps(
     began = time.perf_counter()
     played = plan.played * len(requested_takes(options))
     extras = bool(options.sheet) + bool(options.poster) if not poster else 0
-    done, total = played, played + len(plan.filmed) + (1 + extras if not poster else 0)
+    done, total = played, played + len(plan.rendered) + (1 + extras if not poster else 0)
     with ExitStack() as stack:
         takes = yield from play_takes(context, objects, plan, options, report, total)
         if not poster and not any(take.moves() for _, take in takes):
@@ -237,13 +237,13 @@ def make_video_state(
     scene = context.scene
     rate = scene.render.fps / scene.render.fps_base
     names = [record_of(rig).source_name or rig.name for rig in rigs_of_objects(objects)]
-    middle = (plan.filmed[0] + plan.filmed[-1]) // 2 if options.poster_frame is None else options.poster_frame
-    nearest = min(range(len(plan.filmed)), key=lambda index: abs(plan.filmed[index] - middle))
+    middle = (plan.rendered[0] + plan.rendered[-1]) // 2 if options.poster_frame is None else options.poster_frame
+    nearest = min(range(len(plan.rendered)), key=lambda index: abs(plan.rendered[index] - middle))
     return VideoState(
-        frames=len(plan.filmed),
+        frames=len(plan.rendered),
         fps=plan.fps,
         size=size,
-        start=(plan.filmed[0] - scene.frame_start) / rate,
+        start=(plan.rendered[0] - scene.frame_start) / rate,
         name=", ".join(names),
         burn=ordered_burns(options),
         poster=nearest + 1,
@@ -264,7 +264,7 @@ def report_video(
     report: Report, path: str, size: tuple[int, int], plan: Schedule, options: FilmOptions, seconds: float
 ) -> None:
     """Report what was rendered."""
-    count = len(plan.filmed)
+    count = len(plan.rendered)
     what = (
         "a poster" if path.lower().endswith(".png") else f"{count_with_noun(count, 'frame')} at {plan.fps:g} per second"
     )
@@ -292,7 +292,7 @@ def preview_steps(
         takes = yield from play_takes(context, objects, plan, options, report, total)
         reel = make_video_state(context, objects, plan, options.size, options)
         scene = build_stages(stack, context, takes, reel, options, poster=False)[0]
-        frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.filmed[index] - now))
+        frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.rendered[index] - now))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
         move_into_place(next(iter_rendered_frames(scene, range(frame, frame + 1), folder)), path)
     yield WorkStep(total, total)
@@ -307,4 +307,4 @@ def planned_frame_count(scene: bpy.types.Scene, options: FilmOptions) -> tuple[i
     """
     options.check()
     plan = make_schedule(scene, options, poster=False)
-    return len(plan.filmed), plan.fps
+    return len(plan.rendered), plan.fps

@@ -38,7 +38,7 @@ _DISPLAY_SIZE = 0.012  # share of the mechanism's size
 
 def create_frames(
     plan: BuildPlan,
-    hook: BoneParenting,
+    parenting: BoneParenting,
     folders: ModelCollections,
     bodies: Mapping[str, bpy.types.Object],
     only: Container[str] | None = None,
@@ -57,8 +57,8 @@ def create_frames(
     made = yield [(frame.name or "Frame", None) for _, frame in new]
     for (number, frame), empty in zip(new, made, strict=True):
         empty.empty_display_size = _DISPLAY_SIZE * plan.size
-        _place_part(empty, frame, plan, hook, bodies)
-        _write_record(empty, "FRAME", frame.name, number, hook)
+        _place_part(empty, frame, plan, parenting, bodies)
+        _write_record(empty, "FRAME", frame.name, number, parenting)
         _collection_of(folders, frame, plan).objects.link(empty)
         empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
@@ -71,8 +71,8 @@ def create_frames(
             lamp.rotation_mode = "QUATERNION"
             lamp.matrix_basis = Matrix((inverse(frame.pose) @ light.pose).tolist())
         else:
-            _place_part(lamp, light, plan, hook, bodies)
-        _write_record(lamp, "LIGHT", light.name, number, hook)
+            _place_part(lamp, light, plan, parenting, bodies)
+        _write_record(lamp, "LIGHT", light.name, number, parenting)
         _collection_of(folders, light, plan).objects.link(lamp)
 
 
@@ -85,13 +85,13 @@ def _place_part(
     obj: bpy.types.Object,
     part: Frame | Light,
     plan: BuildPlan,
-    hook: BoneParenting,
+    parenting: BoneParenting,
     bodies: Mapping[str, bpy.types.Object],
 ) -> None:
     obj.rotation_mode = "QUATERNION"
     body = plan.bodies.get(part.body or "")
     if body is None:
-        hook.attach(obj, None, part.pose)
+        parenting.attach(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
     obj.matrix_basis = column_major(pose_from_com(part.pose, body.com) if body.com.any() else part.pose)
@@ -104,8 +104,8 @@ def pose_from_com(pose: Array, com: Array) -> Array:
     return out
 
 
-def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: BoneParenting) -> None:
-    values = {"role": role, "model": hook.rig, "source_name": name, "source_id": str(number)}
+def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, parenting: BoneParenting) -> None:
+    values = {"role": role, "model": parenting.rig, "source_name": name, "source_id": str(number)}
     values |= {"built": flatten_pose(obj.matrix_basis), "built_name": obj.name}
     write_properties(obj, changed_properties(KnuckleObject, values))
 

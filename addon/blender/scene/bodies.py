@@ -30,7 +30,7 @@ from .placement import BuildPlan, body_center
 
 def create_bodies(
     plan: BuildPlan,
-    hook: BoneParenting,
+    parenting: BoneParenting,
     folders: ModelCollections,
     shelf: MeshCache,
     bodies: dict[str, bpy.types.Object],
@@ -54,10 +54,10 @@ def create_bodies(
     ]
     into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
     with bulk_objects(made, into) as new:
-        built = hook.parent_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
+        built = parenting.parent_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
     corners: dict[bpy.types.ID, list[float]] = {}
     for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
-        _write_record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
+        _write_record(obj, body, parenting.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_create_label(obj, shape, shelf.proxy))

@@ -26,7 +26,7 @@ from .placement import BuildPlan
 
 def create_joints(
     plan: BuildPlan,
-    hook: BoneParenting,
+    parenting: BoneParenting,
     bodies: dict[str, bpy.types.Object],
     folders: ModelCollections,
     only: Container[str] | None = None,
@@ -56,7 +56,7 @@ def create_joints(
         empties.put("empty_display_type", EMPTY_TYPE)
         ends = ((bodies.get(joint.parent or ""), bodies.get(joint.child or "")) for joint in new.values())
         empties.put("empty_display_size", EMPTY_SIZE_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
-        built = hook.parent_all(empties, carriers, poses)
+        built = parenting.parent_all(empties, carriers, poses)
     for joint, empty, at_home in zip(new.values(), made, built, strict=True):
         turn = turns[joint.id]
         if not joint.active:
@@ -72,7 +72,7 @@ def create_joints(
                 "opening": flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn),
             }
         dofs = _placement_values(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
-        _write_record(empty, joint, hook.rig, bodies, dofs, more, at_home)
+        _write_record(empty, joint, parenting.rig, bodies, dofs, more, at_home)
     return dict(zip(new, made, strict=True))
 
 

@@ -111,8 +111,8 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
         scale_gains(rig, job.gain, report)
     recording = simulate_model(scene, rig, job.seconds, job.drive, friction=job.friction)
     run = recorded_run(scene, recording)
-    truth = measure_accuracy(run)
-    store_accuracy(rig, recording, truth)
+    accuracy = measure_accuracy(run)
+    store_accuracy(rig, recording, accuracy)
     report_simulation(scene, rig, recording, report)
     name = f"{record_of(rig).source_name} {job.drive.title()}"
     if out is not None and out.suffix.lower() == ".blend":
@@ -124,7 +124,7 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
         save_blend(out)
     elif out is not None:
         report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS, whole=True), out))
-    figures = simulation_figures(run, truth)
+    figures = simulation_figures(run, accuracy)
     if job.drive == "SERVO" and math.isnan(figures.tracking_error):
         report.info(
             "no-tracking-error",

@@ -68,7 +68,7 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
 def count_video_frames(model: Path, job: RenderJob) -> int:
     """Return the number of frames of a model's video, without playing it."""
     scene, _rigs, _report = _set_up_models(model, job)
-    return len(make_schedule(scene, job.options(), poster=False).filmed)
+    return len(make_schedule(scene, job.options(), poster=False).rendered)
 
 
 def prepare_video(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:

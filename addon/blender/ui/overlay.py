@@ -105,12 +105,12 @@ def draw_overlay(scene: bpy.types.Scene, width: float, height: float, bolder: fl
         height: Height of the viewport in pixels.
         bolder: Factor on line widths.
     """
-    wish = overlay_settings(scene)
+    choices = overlay_settings(scene)
     drawing = state_of(_Drawing)
     if drawing.batches is None or drawing.scene != scene.name_full:
-        drawing.batches = make_batches(overlay.draw_models(scene, active_kinds(scene), wish.size))
+        drawing.batches = make_batches(overlay.draw_models(scene, active_kinds(scene), choices.size))
         drawing.scene = scene.name_full
-    draw_batches(drawing.batches, (width, height), wish.in_front, bolder)
+    draw_batches(drawing.batches, (width, height), choices.in_front, bolder)
 
 
 def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
@@ -255,17 +255,17 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        wish = overlay_settings(context.scene)
+        choices = overlay_settings(context.scene)
         layout.label(text="Mechanism Overlays")
         column = layout.column(align=True)
         for kind in overlay.OVERLAY_KINDS:
-            column.prop(wish, kind)
+            column.prop(choices, kind)
         options = layout.column(align=True)
         options.active = bool(active_kinds(context.scene))
-        options.prop(wish, "in_front")
-        options.prop(wish, "size")
-        layout.prop(wish, "ground")
-        layout.prop(wish, "handles")
+        options.prop(choices, "in_front")
+        options.prop(choices, "size")
+        layout.prop(choices, "ground")
+        layout.prop(choices, "handles")
         layout.operator("knuckle.overlay_picture", icon="RENDER_STILL")
 
 

@@ -332,13 +332,13 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         if not chosen:
             layout.label(text="Select a body or joint", icon="INFO")
         if len(chosen) == 1:
-            mate = twin_of(chosen[0])
+            twin = twin_of(chosen[0])
             row = layout.split(factor=0.4)
             row.label(text="Twin")
-            if mate is None:
+            if twin is None:
                 row.label(text="none")
             else:
-                row.operator("knuckle.select_part", text=mate.name, translate=False).part = mate.name
+                row.operator("knuckle.select_part", text=twin.name, translate=False).part = twin.name
         column = layout.column(align=True)
         column.operator("knuckle.mirror_to_twin", icon="MOD_MIRROR")
         column.operator("knuckle.create_twin", icon="DUPLICATE")

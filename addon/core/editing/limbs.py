@@ -168,8 +168,8 @@ def _pair_copies(copies: Mapping[str, _Part], originals: Mapping[str, _Part], ke
     """Make the copies of twins twins of each other, or leave all copies without twins."""
     twins = pairs_by_twin({own: part.twin for own, part in originals.items()}) if keep_twins else {}
     for own, part in copies.items():
-        mate = copies.get(twins.get(own, ""))
-        part.twin = None if mate is None else mate.id
+        twin = copies.get(twins.get(own, ""))
+        part.twin = None if twin is None else twin.id
 
 
 def _stem(name: str) -> str:

@@ -492,11 +492,11 @@ class _RestraintMirror:
         Returns:
             The pose (4, 4), the name of its reference frame, and the reflection (3, 3) of its axes.
         """
-        mate = None if body is None else self.bodies.get(body, body)
-        found = {each.name: each.pose for each in self.mechanism.frames if each.body == mate}
-        others = [name] if body == mate else [*counterpart_names(name), name]
+        twin = None if body is None else self.bodies.get(body, body)
+        found = {each.name: each.pose for each in self.mechanism.frames if each.body == twin}
+        others = [name] if body == twin else [*counterpart_names(name), name]
         named = next((each for each in others if each in found), others[0])
-        seen = self._mirror_local_frame(body, mate, frame)
+        seen = self._mirror_local_frame(body, twin, frame)
         flip = frame_flip(seen, np.eye(3), found.get(named, frame if before is None else before))
         turned = np.eye(4)
         turned[:3, :3] = flip
@@ -505,12 +505,12 @@ class _RestraintMirror:
             image = there  # equal up to rounding to 32 bits
         return image, named, flip
 
-    def _mirror_local_frame(self, body: str | None, mate: str | None, frame: Array) -> Array:
+    def _mirror_local_frame(self, body: str | None, twin: str | None, frame: Array) -> Array:
         """Return the mirror image (4, 4), left-handed, of a frame on a body, relative to the body's twin."""
         if body is None:
             return mirror_pose(frame, self.plane, np.eye(3))
-        pose, other = self.known[body].pose, self.known[mate or body].pose
-        if body != mate:
+        pose, other = self.known[body].pose, self.known[twin or body].pose
+        if body != twin:
             return mirror_local_pose(frame, flip_between(pose, other, self.plane), np.eye(3))
         own = inverse(pose) @ mirror_pose(pose, self.plane, np.eye(3))
         whole = own.round()

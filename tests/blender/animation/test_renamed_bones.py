@@ -275,31 +275,31 @@ def by_id(rig: Any) -> dict[str, str]:
 def test_a_name_that_is_taken_is_numbered_and_nobody_loses_theirs(rig: Any, role: str) -> None:
     symmetrical(rig)
     obj = next(each for each in parts(rig, role) if twin_of(each) and "Left" in each.name)
-    mate, before = twin_of(obj), by_id(rig)
-    mine = {record_of(each).source_id for each in (obj, mate)}
+    twin, before = twin_of(obj), by_id(rig)
+    mine = {record_of(each).source_id for each in (obj, twin)}
     # the twin's own
-    obj.name = mate.name
+    obj.name = twin.name
     settle()
-    assert (obj.name, mate.name) == (f"{before[record_of(mate).source_id]}.001", before[record_of(mate).source_id])
+    assert (obj.name, twin.name) == (f"{before[record_of(twin).source_id]}.001", before[record_of(twin).source_id])
     assert {key: name for key, name in by_id(rig).items() if name != before[key]} == {
         record_of(obj).source_id: obj.name
     }
     # a third's, whose twin has the one of the other side
-    third = next(e for e in parts(rig, role) if twin_of(e) and "Left" in e.name and e not in {obj, mate})
+    third = next(e for e in parts(rig, role) if twin_of(e) and "Left" in e.name and e not in {obj, twin})
     obj.name = third.name
     settle()
-    assert (obj.name, mate.name) == (f"{third.name}.001", f"{twin_of(third).name}.001")
+    assert (obj.name, twin.name) == (f"{third.name}.001", f"{twin_of(third).name}.001")
     assert all(name == before[key] for key, name in by_id(rig).items() if key not in mine)
     # one that is free here and taken there
     bpy.data.objects.new("Right Something", None)
     obj.name = "Left Something"
     settle()
-    assert (obj.name, mate.name) == ("Left Something", "Right Something.001")
+    assert (obj.name, twin.name) == ("Left Something", "Right Something.001")
     assert "Right Something" in bpy.data.objects
     obj.name = "Left Something.001"  # nor does Blender's way of giving a number away
     obj.name = "Left Other"
     settle()
-    assert (obj.name, mate.name) == ("Left Other", "Right Other")
+    assert (obj.name, twin.name) == ("Left Other", "Right Other")
     assert all(name == before[key] for key, name in by_id(rig).items() if key not in mine)
 
 

@@ -272,14 +272,14 @@ def test_a_posed_twin_stays_where_it_stands_as_another_type(blank: Any) -> None:
     rig = made("hexapod.jm")
     rig.animation_data_clear()
     knee = knee_of(rig)
-    mate = twin_of(knee)
-    for empty, value in ((knee, 0.4), (mate, -0.3)):
+    twin = twin_of(knee)
+    for empty, value in ((knee, 0.4), (twin, -0.3)):
         write_pose(rig, channels_of(rig, empty), np.array([value]))
     before = standing(rig)
     pick(knee)
     settings(rig).symmetric = True
     assert bpy.ops.knuckle.set_joint_type(type="weld") == {"FINISHED"}
-    assert record_of(mate).joint.type == "weld"
+    assert record_of(twin).joint.type == "weld"
     for name, pose in standing(rig).items():
         assert pose == pytest.approx(before[name], abs=5e-6), name
 

@@ -82,12 +82,12 @@ def test_bodies_in_nested_collections_are_read_at_one_stroke(blank: Any) -> None
         collection.name = f"My {collection.name}"
     rig.pose.bones["shoulder"].rotation_euler.z = 0.25
     blank.view_layer.update()
-    plant = gather_joint_state(rig)
-    assert plant._holder is not None
-    found = plant.poses()
-    plant._holder = None
-    assert np.array_equal(found, plant.poses())
-    assert np.array_equal(found[:-1], [world_of(obj) for obj in plant.bodies])
+    joint_state = gather_joint_state(rig)
+    assert joint_state._holder is not None
+    found = joint_state.poses()
+    joint_state._holder = None
+    assert np.array_equal(found, joint_state.poses())
+    assert np.array_equal(found[:-1], [world_of(obj) for obj in joint_state.bodies])
 
 
 def test_an_assembly_that_is_off_is_excluded_as_a_whole(blank: Any) -> None:

@@ -127,20 +127,20 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
         VIOLATION_COLOR,
     )
 
-    wish = scene.knuckle_overlay
+    choices = scene.knuckle_overlay
     bare = picture()
-    wish.centres = True
+    choices.centres = True
     signed = picture()
     changed = np.argwhere(np.abs(signed - bare).max(axis=-1) > 0.05)
     for x in (-1.25, 0.0, 1.25):
         assert np.abs(changed - pixel(x, 2.0)).max(axis=1).min() <= 1
     assert like(signed, CENTER_OF_MASS_COLORS[0]).any()
-    wish.centres, wish.inertia = False, True
+    choices.centres, choices.inertia = False, True
     row, column = pixel(0.5, 2.1)
     boxed = picture()
     assert like(boxed[row, column - 1 : column + 2], INERTIA_COLOR).any()
     assert not like(bare[row, column - 1 : column + 2], INERTIA_COLOR).any()
-    wish.inertia, wish.stops = False, True
+    choices.inertia, choices.stops = False, True
     stops = picture()
     assert not like(stops, VIOLATION_COLOR).any()
     dial = joint_dials(bpy.data.objects["Left Joint"])[0]
@@ -151,7 +151,7 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     slide = next(obj for obj in models()[0].data.knuckle.collection.all_objects if obj.name == "Right Joint")
     slide.knuckle.joint.dofs[0].lower = slide.knuckle.joint.dofs[0].upper = -0.3
     assert like(picture(), VIOLATION_COLOR).any(), "what is beyond is red, as soon as the stop was set"
-    wish.stops = False
+    choices.stops = False
     assert (picture() == bare).all(), "and off leaves no trace"
 
 

@@ -111,8 +111,8 @@ def test_a_limb_that_was_made_moves_as_the_mirror_image(seed: int, kind: str) ->
     place = {body.id: k for k, body in enumerate(whole.bodies)}
     flip = plane.reflection
     for body in whole.bodies[1:]:
-        mate = image[:, place[body.twin or ""]]
-        assert np.abs(flip @ moved[:, place[body.id]] @ flip - mate).max() < 1e-9
+        twin = image[:, place[body.twin or ""]]
+        assert np.abs(flip @ moved[:, place[body.id]] @ flip - twin).max() < 1e-9
 
 
 @settings(max_examples=40, deadline=None)
@@ -222,8 +222,8 @@ def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str
     assert ("shin1", "shin2", "position") in told and ("jshin1", "jshin2", "position") in told
     known["shin2"] = mirror_body(known["shin1"], plane, known["shin2"])
     strayed.bodies = list(known.values())
-    mate = next(joint for joint in strayed.joints if joint.id == "jshin1")
-    back = mirror_joint(mate, plane, sides.bodies, known, joint)
+    twin = next(joint for joint in strayed.joints if joint.id == "jshin1")
+    back = mirror_joint(twin, plane, sides.bodies, known, joint)
     strayed.joints[strayed.joints.index(joint)] = back
     assert compare_twins(strayed, replace(sides, plane=plane)) == []
     # it moves as it did before it strayed

@@ -16,15 +16,15 @@ from addon import formats
 from addon.core.model import Body, Mechanism
 from addon.core.record_utils import FrozenDict, records_equal
 from addon.formats.document import cache as documents
-from addon.formats.document import cache as lately
+from addon.formats.document import cache as recent_force
 from addon.formats.document.cache import ContentLRU
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    lately.clear_content_caches()
+    recent_force.clear_content_caches()
     yield
-    lately.clear_content_caches()
+    recent_force.clear_content_caches()
 
 
 def _samples() -> list[Path]:
@@ -155,7 +155,7 @@ def test_a_document_that_is_too_large_is_read_without_a_copy(monkeypatch: pytest
 def test_an_export_does_not_need_its_document_to_be_kept_still() -> None:
     path = Path("sample_models/rover/rover.jm")
     mine = _moved(formats.loads_cached(path.read_bytes(), str(path)))
-    lately.clear_content_caches()
+    recent_force.clear_content_caches()
     assert _text(mine) == _text(_moved(formats.load(path)))
 
 

@@ -59,11 +59,11 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
     others = {("FRAME", str(number)) for number in range(len(base.frames)) if str(number) not in wanted}
     lights = {("LIGHT", str(number)) for number in range(len(base.lights))}
     decided = make_plan(base)
-    hook = BoneParenting(decided, rig, [])
-    hook.parent_to_rig()
+    parenting = BoneParenting(decided, rig, [])
+    parenting.parent_to_rig()
     with signals_blocked():
         folders = ModelCollections(base.name, base.assemblies, settings(rig).collection)
-        run_creation(create_frames(decided, hook, folders, bodies, there=others | lights))
+        run_creation(create_frames(decided, parenting, folders, bodies, there=others | lights))
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
     return list(wanted.values())

@@ -203,9 +203,9 @@ def _relink_twins(rig: bpy.types.Object, before: dict[str, dict[str, bpy.types.O
     for role, old in before.items():
         known = parts_by_id(rig, role)
         for own, obj in known.items():
-            mate = known.get(record_of(obj).twin)
-            if mate is not None and record_of(obj).twin not in old and not record_of(mate).twin:
-                record_of(mate).twin = own
+            twin = known.get(record_of(obj).twin)
+            if twin is not None and record_of(obj).twin not in old and not record_of(twin).twin:
+                record_of(twin).twin = own
 
 
 def _require_finite_poses(rig: bpy.types.Object) -> None:
@@ -409,19 +409,19 @@ def _rebuild_parts(
     if new_bodies or new_joints or everything:
         formats.complete_masses(base, out.report, tell_missing=False)
         decided = make_plan(base)
-        hook = BoneParenting(decided, rig, [])
-        hook.parent_to_rig()
+        parenting = BoneParenting(decided, rig, [])
+        parenting.parent_to_rig()
         folders = ModelCollections(base.name, base.assemblies, settings(rig).collection)
         with MeshFiles(base, out.report) as files:
             shelf = MeshCache(base.name, files.mesh, PROXY_SIZE * decided.size, PLANE_SIZE * decided.size)
-            run_creation(create_bodies(decided, hook, folders, shelf, bodies, new_bodies))
+            run_creation(create_bodies(decided, parenting, folders, shelf, bodies, new_bodies))
             _rebuild_shapes(rig, decided, bodies, new_bodies, shelf, folders)
             lost = deleted_shapes(rig, decided.bodies, bodies, new_bodies) if everything else {}
             if lost and create_collision_children(decided, bodies, shelf, folders, {*lost.values()}, lost):
                 settings(rig).has_collision = True
                 out.done.append("Collision")
-        joints |= run_creation(create_joints(decided, hook, bodies, folders, new_joints))
-        frames = _rebuild_frames(rig, decided, bodies, new_bodies, everything, hook, folders)
+        joints |= run_creation(create_joints(decided, parenting, bodies, folders, new_joints))
+        frames = _rebuild_frames(rig, decided, bodies, new_bodies, everything, parenting, folders)
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
         if frames and everything:
@@ -454,7 +454,7 @@ def _rebuild_shapes(
 
 def _rebuild_frames(
     rig: bpy.types.Object, decided: BuildPlan, bodies: dict[str, bpy.types.Object], new: set[str], everything: bool,
-    hook: BoneParenting, folders: ModelCollections,
+    parenting: BoneParenting, folders: ModelCollections,
 ) -> bool:  # fmt: skip
     """Parent remaining frames and lights of rebuilt bodies to them, and create the others.
 
@@ -471,7 +471,7 @@ def _rebuild_frames(
                 obj.parent, obj.parent_type, obj.matrix_parent_inverse = bodies[body], "OBJECT", Matrix()
     known = {(record_of(obj).role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
     before = newest_session_uid(("objects",))
-    run_creation(create_frames(decided, hook, folders, bodies, None if everything else new, known))
+    run_creation(create_frames(decided, parenting, folders, bodies, None if everything else new, known))
     return newest_session_uid(("objects",)) > before
 
 

@@ -109,31 +109,31 @@ def _furthest_point(surface: _Surface, other: _Surface) -> float:
 _NOT_SETTINGS = {"rna_type", "name", "type", "is_active", "is_override_data", "execution_time", "persistent_uid"}
 
 
-def mirror_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> list[str]:
+def mirror_modifiers(obj: bpy.types.Object, twin: bpy.types.Object, flip: Array) -> list[str]:
     """Make the modifiers of a twin, whose axes are reflected by ``flip`` (3, 3), mirror images of the other part's.
 
     Returns:
         Names of modifiers that are not mirrored, since their type is not known here or they depend on other objects.
         The twin keeps its own of these.
     """
-    if not (len(obj.modifiers) or len(mate.modifiers)):
+    if not (len(obj.modifiers) or len(twin.modifiers)):
         return []
     wanted = {modifier.name: modifier for modifier in obj.modifiers}
-    for its in list(mate.modifiers):
+    for its in list(twin.modifiers):
         if its.name not in wanted or its.type != wanted[its.name].type:
-            mate.modifiers.remove(its)
+            twin.modifiers.remove(its)
     left_out = []
     for number, (name, own) in enumerate(wanted.items()):
         if not _is_mirrorable(own):
             left_out.append(name)
-        elif name not in mate.modifiers:
-            mate.modifiers.new(name, own.type)
-        at = mate.modifiers.find(name)
+        elif name not in twin.modifiers:
+            twin.modifiers.new(name, own.type)
+        at = twin.modifiers.find(name)
         if _is_mirrorable(own):
-            _copy_settings(own, mate.modifiers[at])
-            _MODIFIER_MIRRORS[own.type](own, mate.modifiers[at], flip)
+            _copy_settings(own, twin.modifiers[at])
+            _MODIFIER_MIRRORS[own.type](own, twin.modifiers[at], flip)
         if at >= 0:
-            mate.modifiers.move(at, min(number, len(mate.modifiers) - 1))
+            twin.modifiers.move(at, min(number, len(twin.modifiers) - 1))
     return left_out
 
 
@@ -220,16 +220,16 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
     """
     done: set[bpy.types.Object] = set()
     gaps: dict[tuple[object, ...], float] = {}
-    for obj, mate in twins_by_part(rig).items():
-        if record_of(obj).role != "BODY" or obj in done or not (obj.type == mate.type == "MESH"):
+    for obj, twin in twins_by_part(rig).items():
+        if record_of(obj).role != "BODY" or obj in done or not (obj.type == twin.type == "MESH"):
             continue
-        done.add(mate)
-        ids = record_of(obj).source_id, record_of(mate).source_id
+        done.add(twin)
+        ids = record_of(obj).source_id, record_of(twin).source_id
         if not {*ids}.isdisjoint(without):
             continue
-        flip = flip_between(rigid_matrix(obj.matrix_basis), rigid_matrix(mate.matrix_basis), plane)
-        scales = [np.array(each.matrix_basis.to_scale()) for each in (obj, mate)]
-        mesh, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data)
+        flip = flip_between(rigid_matrix(obj.matrix_basis), rigid_matrix(twin.matrix_basis), plane)
+        scales = [np.array(each.matrix_basis.to_scale()) for each in (obj, twin)]
+        mesh, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, twin.data)
         key = mesh.name_full, other.name_full, np.array([*flip, *scales]).round(6).tobytes()
         if key not in gaps:  # equal shapes share their meshes
             gaps[key] = _mesh_distance(mesh, other, scales, flip)
@@ -260,22 +260,22 @@ class MeshMirror:
     _made: dict[tuple[int, bytes], bpy.types.Mesh] = field(default_factory=dict)
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
-    def put(self, obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> bool:
+    def put(self, obj: bpy.types.Object, twin: bpy.types.Object, flip: Array) -> bool:
         """Make the mesh, modifiers and materials of a twin mirror images of the other part's, as far as they are not.
 
         Args:
             obj: The part.
-            mate: Its twin.
+            twin: Its twin.
             flip: Reflection (3, 3) of the twin's axes.
 
         Returns:
             Whether the twin got another mesh.
         """
-        if not (obj.type == mate.type == "MESH"):
+        if not (obj.type == twin.type == "MESH"):
             return False
-        before = [slot.material for slot in mate.material_slots]
+        before = [slot.material for slot in twin.material_slots]
         alike = not self.materials or _have_equal_materials([slot.material for slot in obj.material_slots], before)
-        is_other = not (alike and self.are_mirror_images(obj, mate, flip))
+        is_other = not (alike and self.are_mirror_images(obj, twin, flip))
         if is_other:
             mesh = self._mirrored(cast(bpy.types.Mesh, obj.data), flip)
             if not self.materials and list(mesh.materials) != before:
@@ -283,35 +283,35 @@ class MeshMirror:
                 mesh.materials.clear()
                 for material in before:
                     mesh.materials.append(material)
-            mate.data = mesh
+            twin.data = mesh
         if self.materials:
-            for own, its in zip(obj.material_slots, mate.material_slots, strict=False):
+            for own, its in zip(obj.material_slots, twin.material_slots, strict=False):
                 its.link = own.link
                 if own.link == "OBJECT":
                     its.material = own.material
-        left_out = mirror_modifiers(obj, mate, flip)
+        left_out = mirror_modifiers(obj, twin, flip)
         if left_out:
-            self.left_out[obj.name, mate.name] = left_out
+            self.left_out[obj.name, twin.name] = left_out
         return is_other
 
     def report_all(self, report: Report) -> None:
         """Report the modifiers that were not mirrored."""
-        for (name, mate), modifiers in self.left_out.items():
+        for (name, twin), modifiers in self.left_out.items():
             report.warn(
                 "modifier-not-mirrored",
                 Message(
                     "Modifiers of {}: not mirrored: {}. Set those of {} by hand",
                     repr(name),
                     ", ".join(modifiers),
-                    repr(mate),
+                    repr(twin),
                 ),
-                where=mate,
+                where=twin,
             )
 
     def are_mirror_images(
         self,
         obj: bpy.types.Object,
-        mate: bpy.types.Object,
+        twin: bpy.types.Object,
         flip: Array,
         poses: tuple[Array, Array] | None = None,
     ) -> bool:
@@ -321,13 +321,13 @@ class MeshMirror:
 
         Args:
             obj: The part.
-            mate: Its twin.
+            twin: Its twin.
             flip: Reflection (3, 3) of the twin's axes.
             poses: Poses (4, 4) of the two in these axes; None: identity.
         """
-        if not (obj.type == mate.type == "MESH"):
+        if not (obj.type == twin.type == "MESH"):
             return False
-        one, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data)
+        one, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, twin.data)
         at = (np.eye(4), np.eye(4)) if poses is None else poses
         key = one.session_uid, other.session_uid, flip.tobytes(), at[0].tobytes(), at[1].tobytes()
         if key not in self._known:

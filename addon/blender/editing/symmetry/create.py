@@ -80,8 +80,8 @@ def create_twins(
         for empty in ordered:
             made = pairs[empty] = taken.copy(empty)
             write_joint_image(empty, made, between, around, is_new=True)
-        for obj, mate in pairs.items():
-            record_mirror_state(obj, mate)
+        for obj, twin in pairs.items():
+            record_mirror_state(obj, twin)
         edits = dict(_mirrored_poses({empty: pairs[empty] for empty in ordered}, between, around, pose))
         report.extend(update_armature(rig, edits=edits, made=list(pairs.values())))
         mirror_part_restraints(rig, pairs, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
@@ -97,13 +97,13 @@ def _mirrored_poses(
     pose: Mapping[str, Array],
 ) -> Iterator[tuple[str, JointEdit]]:
     """Yield the edits that pose the twins of joints as mirror images, by id; ``pose``: joint values by id."""
-    for empty, mate in pairs.items():
+    for empty, twin in pairs.items():
         values = pose.get(record_of(empty).source_id)
         if values is not None:
-            joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
-            found = twin_dof_maps(joint, twin, plane, around.mates, around.bodies)
-            image = mirrored_coordinates(values, found, sum(DOF_SIZE[dof.kind] for dof in twin.dofs))
-            yield record_of(mate).source_id, JointEdit(values=image)
+            joint, twin_joint = (read_joint(each, rigid_design_pose) for each in (empty, twin))
+            found = twin_dof_maps(joint, twin_joint, plane, around.mates, around.bodies)
+            image = mirrored_coordinates(values, found, sum(DOF_SIZE[dof.kind] for dof in twin_joint.dofs))
+            yield record_of(twin).source_id, JointEdit(values=image)
 
 
 def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:

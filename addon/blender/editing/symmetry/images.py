@@ -84,20 +84,20 @@ def _body_record(obj: bpy.types.Object) -> Body:
 
 
 def write_body_image(
-    obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool
+    obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool
 ) -> None:
     """Make a body's twin its mirror image: mass, shapes, mesh and what is attached to it.
 
     Physics has to be cleared before. ``is_new``: the twin is a new copy, without axes of its own.
     """
-    own, its = (read_body(each, rigid_design_pose) for each in (obj, mate))
+    own, its = (read_body(each, rigid_design_pose) for each in (obj, twin))
     flip = default_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
-    kept = set() if is_new else _unchanged_meshes(obj, mate, own, its, flip, looks)
+    kept = set() if is_new else _unchanged_meshes(obj, twin, own, its, flip, looks)
     image = mirror_body(own, plane, None if is_new else its, kept)
     for shape, before in zip(image.shapes, its.shapes, strict=False):
         if not looks.materials:
             shape.color = before.color
-    record = record_of(mate)
+    record = record_of(twin)
     record.mass, record.immobile = image.mass, image.immobile
     record.gravity, record.collidable = image.gravity, image.collidable
     record.com, record.has_tensor = image.com.tolist(), record_of(obj).has_tensor
@@ -106,41 +106,41 @@ def write_body_image(
     place = image.pose.copy()
     place[:3, 3] += place[:3, :3] @ image.com
     scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
-    set_design_pose(mate, place @ np.diag([*scale, 1.0]))
-    _write_shapes(obj, mate, image.shapes)
-    _mirror_mesh(obj, mate, flip, kept, is_new, looks)
-    _mirror_shape_children(obj, mate, own, image, flip, kept, looks)
-    _mirror_attachments(obj, mate, flip)
+    set_design_pose(twin, place @ np.diag([*scale, 1.0]))
+    _write_shapes(obj, twin, image.shapes)
+    _mirror_mesh(obj, twin, flip, kept, is_new, looks)
+    _mirror_shape_children(obj, twin, own, image, flip, kept, looks)
+    _mirror_attachments(obj, twin, flip)
 
 
 def _mirror_mesh(
-    obj: bpy.types.Object, mate: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: MeshMirror
+    obj: bpy.types.Object, twin: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: MeshMirror
 ) -> None:
     """Mirror a body's mesh to its twin, and the mesh data in its record by which edited meshes are recognized."""
-    own, its = record_of(obj), record_of(mate)
-    if looks.put(obj, mate, flip):
+    own, its = record_of(obj), record_of(twin)
+    if looks.put(obj, twin, flip):
         corners = np.array(own.corners, dtype=np.float64).reshape(4, 4)
-        if mate.data != obj.data:  # a shared mesh is its own mirror image
+        if twin.data != obj.data:  # a shared mesh is its own mirror image
             corners[:, 1:] = corners[:, 1:] @ flip
         its.corners = corners.ravel().tolist()
         its.surface = [own.surface[0], *(np.abs(flip).T @ np.array(own.surface[1:])).tolist()]
     elif not is_new and any(
         shape.visual and shape.type == "mesh" and number not in kept for number, shape in enumerate(its.shapes)
     ):
-        mesh = cast(bpy.types.Mesh, mate.data)
+        mesh = cast(bpy.types.Mesh, twin.data)
         its.corners, its.surface = mesh_reference_points(mesh), mesh_fingerprint(mesh)
 
 
 def _unchanged_meshes(
-    obj: bpy.types.Object, mate: bpy.types.Object, own: Body, its: Body, flip: Array, looks: MeshMirror
+    obj: bpy.types.Object, twin: bpy.types.Object, own: Body, its: Body, flip: Array, looks: MeshMirror
 ) -> set[int]:
     """Return the indices of shapes whose meshes are separate files that are mirror images already."""
-    mine, theirs = shape_children(obj), shape_children(mate)
+    mine, theirs = shape_children(obj), shape_children(twin)
     out = set()
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
         if not (shape.type == other.type == "mesh") or not (shape.mesh and other.mesh):
             continue
-        seen = [(obj, mate, (_translation(own.com), _translation(its.com)))] if shape.visual else []
+        seen = [(obj, twin, (_translation(own.com), _translation(its.com)))] if shape.visual else []
         if number in mine and number in theirs:
             seen.append((mine[number], theirs[number], (shape.pose, other.pose)))
         if any(looks.are_mirror_images(one, two, flip, poses) for one, two, poses in seen):
@@ -154,9 +154,9 @@ def _translation(place: Array) -> Array:
     return out
 
 
-def _write_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterable[Shape]) -> None:
+def _write_shapes(obj: bpy.types.Object, twin: bpy.types.Object, shapes: Iterable[Shape]) -> None:
     """Write the records of a twin's shapes; fields that exist only in Blender are copied."""
-    rows = record_of(mate).shapes
+    rows = record_of(twin).shapes
     rows.clear()
     for shape, own in zip(shapes, record_of(obj).shapes, strict=True):
         row = rows.add()
@@ -176,7 +176,7 @@ def is_shape_child(child: bpy.types.Object) -> bool:
 
 def _mirror_shape_children(
     obj: bpy.types.Object,
-    mate: bpy.types.Object,
+    twin: bpy.types.Object,
     own: Body,
     image: Body,
     flip: Array,
@@ -184,13 +184,13 @@ def _mirror_shape_children(
     looks: MeshMirror,
 ) -> None:
     """Make the child collision shapes of a twin mirror images of the body's."""
-    mine, theirs = shape_children(obj), shape_children(mate)
+    mine, theirs = shape_children(obj), shape_children(twin)
     bpy.data.batch_remove([child for number, child in theirs.items() if number not in mine])
     for number, child in mine.items():
         if number in kept or number >= len(image.shapes):
             continue
-        part = theirs.get(number) or _copy_to(child, mate)
-        record_of(part).source_id, record_of(part).shape = f"{record_of(mate).source_id}/{number}", number
+        part = theirs.get(number) or _copy_to(child, twin)
+        record_of(part).source_id, record_of(part).shape = f"{record_of(twin).source_id}/{number}", number
         at = mirror_local_pose(own.shapes[number].pose, flip, np.eye(3))
         turn: Array = (at[:3, :3].T @ image.shapes[number].pose[:3, :3]).round()
         _place_child(child, part, flip, turn)
@@ -213,15 +213,15 @@ def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, t
     set_design_pose(part, mirror_local_pose(rigid_matrix(child.matrix_basis), flip, turn) @ np.diag([*scale, 1.0]))
 
 
-def _mirror_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> None:
+def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: Array) -> None:
     """Make the reference frames and lights on a twin mirror images of the body's; missing ones are created.
 
     ``flip`` (3, 3) is the reflection of the twin's axes.
     """
-    free = [child for child in mate.children if record_of(child).role in {"FRAME", "LIGHT"}]
+    free = [child for child in twin.children if record_of(child).role in {"FRAME", "LIGHT"}]
     mine = [child for child in holder.children if record_of(child).role in {"FRAME", "LIGHT"}]
     for child, found in _match_attachments(mine, free):
-        part = found or _copy_to(child, mate)
+        part = found or _copy_to(child, twin)
         if found is None:
             name = next(iter(counterpart_names(file_name(child))), file_name(child))
             record_of(part).source_name, record_of(part).copy_of = name, record_of(child).source_id
@@ -274,36 +274,36 @@ def _copy_light(lamp: Any, other: Any) -> None:
 
 
 def write_joint_image(
-    empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext, is_new: bool
+    empty: bpy.types.Object, twin: bpy.types.Object, plane: Plane, around: MirrorContext, is_new: bool
 ) -> None:
     """Make a joint's twin its mirror image: frame, bodies, type, stops, initial values, springs and motors.
 
     The bodies have to be mirrored before. ``is_new``: the twin is a new copy.
     """
-    joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
+    joint, twin_joint = (read_joint(each, rigid_design_pose) for each in (empty, twin))
     try:
-        image = mirror_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)
+        image = mirror_joint(joint, plane, around.mates, around.bodies, None if is_new else twin_joint)
     except ValueError:  # the twin has other degrees of freedom
-        image = retype_twin(joint, plane, around.mates, around.bodies, twin)
-    write_joint(mate, image, twin, around.bodies, around.objects)
-    record_of(mate).joint.at_world = record_of(empty).joint.at_world
-    _mirror_assembled_values(empty, mate, twin_dof_maps(joint, image, plane, around.mates, around.bodies))
+        image = retype_twin(joint, plane, around.mates, around.bodies, twin_joint)
+    write_joint(twin, image, twin_joint, around.bodies, around.objects)
+    record_of(twin).joint.at_world = record_of(empty).joint.at_world
+    _mirror_assembled_values(empty, twin, twin_dof_maps(joint, image, plane, around.mates, around.bodies))
 
 
-def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
+def write_values_image(empty: bpy.types.Object, twin: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
     """Mirror stops, initial values, springs and motors of a joint to its twin, as far as axes correspond.
 
     The twin's frame is unchanged.
     """
-    joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
-    image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin)
-    write_dof_values(record_of(mate).joint, image.dofs)
-    _mirror_assembled_values(empty, mate, twin_dof_maps(joint, twin, plane, around.mates, around.bodies))
+    joint, twin_joint = (read_joint(each, rigid_design_pose) for each in (empty, twin))
+    image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin_joint)
+    write_dof_values(record_of(twin).joint, image.dofs)
+    _mirror_assembled_values(empty, twin, twin_dof_maps(joint, twin_joint, plane, around.mates, around.bodies))
 
 
-def _mirror_assembled_values(empty: bpy.types.Object, mate: bpy.types.Object, parts: tuple[DofMap, ...]) -> None:
+def _mirror_assembled_values(empty: bpy.types.Object, twin: bpy.types.Object, parts: tuple[DofMap, ...]) -> None:
     """Mirror the values at which a joint's closed loops were assembled to its twin."""
-    own, its = dofs_by_number(record_of(empty).joint), dofs_by_number(record_of(mate).joint)
+    own, its = dofs_by_number(record_of(empty).joint), dofs_by_number(record_of(twin).joint)
     for part in parts:
         source, target = own[part.of[0]], its[part.to[0]]
         begins = np.zeros(6)

@@ -53,11 +53,11 @@ def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
 def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plane) -> None:
     """Rename the twins of renamed parts. If both of a pair were renamed, they keep their names."""
     wanted: dict[bpy.types.Object, str] = {}
-    for obj, mate in pairs.items():
-        if obj.name == record_of(obj).seen_name or mate.name != record_of(mate).seen_name:
+    for obj, twin in pairs.items():
+        if obj.name == record_of(obj).seen_name or twin.name != record_of(twin).seen_name:
             continue
-        names = pair_names(obj.name, mate.name, _is_right(obj, plane))
-        wanted |= {each: name for each, name in zip((obj, mate), names, strict=True) if each.name != name}
+        names = pair_names(obj.name, twin.name, _is_right(obj, plane))
+        wanted |= {each: name for each, name in zip((obj, twin), names, strict=True) if each.name != name}
     rename_objects(wanted)
 
 
@@ -94,19 +94,19 @@ def rename_twin_bones(
         plane: The mirror plane.
     """
     bones = armature_of(rig).bones
-    parts = {(record_of(mate).role, record_of(mate).twin): mate for mate in mates.values()}
+    parts = {(record_of(twin).role, record_of(twin).twin): twin for twin in mates.values()}
     every = {_bone_role(bone): bone for bone in reversed(bones)}
     for name in list(renamed):
         bone = bones[name]
         joint, root, step = _bone_role(bone)
-        mate = parts.get(("JOINT", joint) if joint else ("BODY", root))
-        if mate is None:
+        twin = parts.get(("JOINT", joint) if joint else ("BODY", root))
+        if twin is None:
             continue
-        own = record_of(mate).source_id
+        own = record_of(twin).source_id
         other = every.get((own, "", step) if joint else ("", own, step))
         if other is None or other.name in renamed:
             continue
-        obj = mates[mate.session_uid]
+        obj = mates[twin.session_uid]
         bone.name, other.name = pair_names(name, other.name, _is_right(obj, plane))
 
 
@@ -121,15 +121,15 @@ def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
     return record.seen != obj.matrix_basis or obj.name != record.seen_name
 
 
-def mirror_transform(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
+def mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
     """Mirror the change of a part's transform since the last symmetric state to its twin; names are not changed."""
-    before, twin = record_of(obj).seen.copy(), mate.matrix_basis
+    before, twin_matrix = record_of(obj).seen.copy(), twin.matrix_basis
     if obj.matrix_basis == before:
         return
-    flip = flip_between(rigid_matrix(before), rigid_matrix(twin), plane)
-    size = _twin_scale(before, obj.matrix_basis, twin, np.abs(flip).T)
+    flip = flip_between(rigid_matrix(before), rigid_matrix(twin_matrix), plane)
+    size = _twin_scale(before, obj.matrix_basis, twin_matrix, np.abs(flip).T)
     image = Matrix(mirror_pose(rigid_matrix(obj.matrix_basis), plane, flip).tolist())
-    mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
+    twin.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
 
 
 def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
@@ -180,10 +180,10 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
     found = known.twins
     if found is None:
         pairs = twins_by_part(rig) if ensure_plane(rig) is not None else {}
-        found = known.twins = {obj.session_uid: mate for obj, mate in pairs.items()}
-        for obj, mate in pairs.items():
+        found = known.twins = {obj.session_uid: twin for obj, twin in pairs.items()}
+        for obj, twin in pairs.items():
             if not record_of(obj).seen_name:
-                record_mirror_state(obj, mate)  # it was merged from another mechanism
+                record_mirror_state(obj, twin)  # it was merged from another mechanism
     return found
 
 
@@ -206,8 +206,8 @@ def lacks_twins(rig: bpy.types.Object) -> bool:
 def start_live_mirror(rig: bpy.types.Object) -> None:
     """Start symmetric editing from the present state of a mechanism."""
     invalidate_twins()
-    for obj, mate in twins_by_part(rig).items():
-        record_mirror_state(obj, mate)
+    for obj, twin in twins_by_part(rig).items():
+        record_mirror_state(obj, twin)
 
 
 def invalidate_twins(*_args: Any) -> None:
@@ -229,14 +229,14 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
     }
     if not touched:
         return 0
-    edited = {touched[uid]: mate for uid, mate in _find_twins(rig, touched).items()}
+    edited = {touched[uid]: twin for uid, twin in _find_twins(rig, touched).items()}
     plane = require_plane(rig)
     leaders = leading_parts(edited, plane)
-    for obj, mate in leaders.items():
-        mirror_transform(obj, mate, plane)
+    for obj, twin in leaders.items():
+        mirror_transform(obj, twin, plane)
     rename_twins(leaders, plane)
-    for obj, mate in edited.items():
-        record_mirror_state(obj, mate)
+    for obj, twin in edited.items():
+        record_mirror_state(obj, twin)
     state_of(_KnownTwins, rig).selection = None  # outdated
     return len(leaders)
 
@@ -244,12 +244,12 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
 def _mirror_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
     """Copy masses that were typed into Blender's Physics tab to the twins."""
     typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
-    for uid, mate in _find_twins(rig, typed).items() if typed else ():
+    for uid, twin in _find_twins(rig, typed).items() if typed else ():
         store_typed_mass(typed[uid])
         apply_masses(typed[uid])
-        record_of(mate).mass = record_of(typed[uid]).mass
-        if mate.rigid_body is not None:
-            apply_masses(mate)
+        record_of(twin).mass = record_of(typed[uid]).mass
+        if twin.rigid_body is not None:
+            apply_masses(twin)
 
 
 def resync_after_undo(rig: bpy.types.Object) -> None:
@@ -263,10 +263,10 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
     known = twins_by_part(rig)
     mirror_edits(rig, known)
     behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
-    rename_objects({mate: record_of(obj).seen_twin_name for obj, mate in behind.items()})
-    for obj, mate in behind.items():
-        mate.matrix_basis = record_of(obj).seen_twin
-        record_mirror_state(obj, mate)
+    rename_objects({twin: record_of(obj).seen_twin_name for obj, twin in behind.items()})
+    for obj, twin in behind.items():
+        twin.matrix_basis = record_of(obj).seen_twin
+        record_mirror_state(obj, twin)
 
 
 # ---------------------------------------------------------------- handlers and listeners
@@ -379,27 +379,27 @@ def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
 
 def mirror_value_change(empty: bpy.types.Object) -> None:
     """Mirror an edited value of a joint to its twin, and emit ``on_joint_change`` for it."""
-    mate = _live_twin(empty)
-    if mate is None:
+    twin = _live_twin(empty)
+    if twin is None:
         return
     with _own_edit():
-        write_values_image(empty, mate, require_plane(record_of(empty).model), MirrorContext.of(empty, mate))
+        write_values_image(empty, twin, require_plane(record_of(empty).model), MirrorContext.of(empty, twin))
     for act in signals.on_joint_change:
-        act(mate)
+        act(twin)
 
 
 def mirror_body_change(obj: bpy.types.Object) -> None:
     """Copy the mass of a body, and whether it is immobile, to its twin, and emit ``on_body_change`` for it."""
-    mate = _live_twin(obj)
-    if mate is None:
+    twin = _live_twin(obj)
+    if twin is None:
         return
-    own, its = record_of(obj), record_of(mate)
+    own, its = record_of(obj), record_of(twin)
     if (own.mass, own.immobile) == (its.mass, its.immobile):
         return
     with _own_edit():
         its.mass, its.immobile = own.mass, own.immobile
     for act in signals.on_body_change:
-        act(mate)
+        act(twin)
 
 
 def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:

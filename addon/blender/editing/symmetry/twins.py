@@ -47,7 +47,7 @@ def unlink_misplaced_twins(rig: bpy.types.Object, came: Collection[bpy.types.Obj
     reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*at.values()]), axis=0).max())
     flip, shift = plane.reflection[:3, :3], plane.reflection[:3, 3]
     beside = [
-        obj for obj, mate in pairs.items() if obj in came and np.linalg.norm(flip @ at[obj] + shift - at[mate]) > reach
+        obj for obj, twin in pairs.items() if obj in came and np.linalg.norm(flip @ at[obj] + shift - at[twin]) > reach
     ]
     unlink_twins(beside)
     return len(beside) // 2
@@ -135,7 +135,7 @@ def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
     def rank(obj: bpy.types.Object) -> tuple[bool, bool, int]:
         return obj != head, obj not in on_its_side, order[obj]
 
-    return {obj: mate for obj, mate in pairs.items() if mate not in pairs or rank(obj) < rank(mate)}
+    return {obj: twin for obj, twin in pairs.items() if twin not in pairs or rank(obj) < rank(twin)}
 
 
 def twin_candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[TwinCandidate]:
@@ -183,23 +183,23 @@ def mirror_to_twins(
         report.extend(update_armature(rig))  # the local matrix of a misplaced part is in other axes
     chosen, looks = leading_parts(pairs, between), MeshMirror(materials)
     with physics_suspended(rig, report) as frictions, signals_blocked():
-        for obj, mate in chosen.items():
+        for obj, twin in chosen.items():
             if record_of(obj).role == "BODY":
-                write_body_image(obj, mate, between, looks, is_new=False)
-                copy_friction(frictions, obj, mate)
+                write_body_image(obj, twin, between, looks, is_new=False)
+                copy_friction(frictions, obj, twin)
         around = MirrorContext(parts_by_id(rig, "BODY"))
-        for empty, mate in chosen.items():
+        for empty, twin in chosen.items():
             if record_of(empty).role == "JOINT":
-                write_joint_image(empty, mate, between, around, is_new=False)
+                write_joint_image(empty, twin, between, around, is_new=False)
         report.extend(update_armature(rig))
         mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
     looks.report_all(report)
     return list(chosen), report
 
 
-def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     """Copy the friction that was typed for a body, or its absence, to its twin, for the rebuild of physics."""
     if obj in frictions:
-        frictions[mate] = frictions[obj]
+        frictions[twin] = frictions[obj]
     else:
-        frictions.pop(mate, None)
+        frictions.pop(twin, None)

@@ -30,7 +30,7 @@ class SimulationState:
     """State of a mechanism from which forces are computed.
 
     Attributes:
-        plant: Its joints.
+        joint_state: Its joints.
         poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths; the last is the armature's.
         rate: Steps per second of the physics' time.
         frame: The frame that the step leads to; the first one before any step.
@@ -40,7 +40,7 @@ class SimulationState:
         velocities: Initial joint velocities (size,) by joint id; only at the first frame, empty if all begin at rest.
     """
 
-    plant: JointStateArrays
+    joint_state: JointStateArrays
     poses: Array
     rate: float
     frame: int
@@ -52,12 +52,12 @@ class SimulationState:
     @cached_property
     def inertia(self) -> ReflectedInertia:
         """Masses and inertia of the bodies in these poses."""
-        return ReflectedInertia(self.plant, self.poses)
+        return ReflectedInertia(self.joint_state, self.poses)
 
     @cached_property
     def coordinates(self) -> Array:
-        """Values (n,) of the plant's joints; angles in (-pi, pi]."""
-        return self.plant.coordinates(self.poses)
+        """Values (n,) of the joints; angles in (-pi, pi]."""
+        return self.joint_state.coordinates(self.poses)
 
 
 class Actuator(ABC):
@@ -100,7 +100,7 @@ class JointActuator(Actuator):
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
         own = self.motors.joint.joint.id
-        self.motors.begun, self.motors.thrown = state.values.get(own), state.velocities.get(own)
+        self.motors.begun, self.motors.initial_velocity = state.values.get(own), state.velocities.get(own)
         self.choose(state)
         return self.motors.mark(state.poses)
 

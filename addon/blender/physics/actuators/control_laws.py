@@ -156,7 +156,7 @@ class VelocityHistory:
     speed: Array
     change: Array
     _frames: int = 0
-    thrown: Array | None = None  # initial velocities (n,), reached in the first two frames
+    initial_velocity: Array | None = None  # initial velocities (n,), reached in the first two frames
 
     @classmethod
     def at_rest(cls, count: int) -> VelocityHistory:
@@ -169,13 +169,13 @@ class VelocityHistory:
 
         Forces in the first two frames bring it after them as far as if it had had its velocity from the start.
         """
-        return cls(_IMPULSE_PROFILE[0] * speeds, np.zeros_like(speeds), thrown=speeds)
+        return cls(_IMPULSE_PROFILE[0] * speeds, np.zeros_like(speeds), initial_velocity=speeds)
 
     def go_on(self, moved: Array, rate: float) -> None:
         """Add the change of the joint values (n,) within a frame."""
         speed = moved * rate
         self.change = speed - self.speed if self._frames else np.zeros_like(speed)
-        if self.thrown is not None and self._frames < len(_IMPULSE_PROFILE) - 1:
-            self.change = (_IMPULSE_PROFILE[self._frames + 1] - _IMPULSE_PROFILE[self._frames]) * self.thrown
+        if self.initial_velocity is not None and self._frames < len(_IMPULSE_PROFILE) - 1:
+            self.change = (_IMPULSE_PROFILE[self._frames + 1] - _IMPULSE_PROFILE[self._frames]) * self.initial_velocity
         self.speed = speed
         self._frames += 1

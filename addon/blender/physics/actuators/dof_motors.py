@@ -35,7 +35,7 @@ class DofMotors:
     the joint values that are angles.
     """
 
-    plant: JointStateArrays
+    joint_state: JointStateArrays
     joint: MultiDofJoint
     kept: str
     suffix: str
@@ -44,7 +44,7 @@ class DofMotors:
     start: Array | None = None
     _last: Array | None = None
     course: VelocityHistory | None = None
-    thrown: Array | None = None  # initial velocities (size,); None: it begins at rest
+    initial_velocity: Array | None = None  # initial velocities (size,); None: it begins at rest
     begun: Array | None = None  # initial joint values (size,), if their whole turns are known
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
@@ -92,8 +92,8 @@ class DofMotors:
         if not self.motors:  # an undo during a simulation
             self.motors, self.start = motor_axes(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
-            if self.thrown is not None and len(self.thrown) == len(actual):
-                self.course = VelocityHistory.from_initial_velocity(self.thrown)
+            if self.initial_velocity is not None and len(self.initial_velocity) == len(actual):
+                self.course = VelocityHistory.from_initial_velocity(self.initial_velocity)
             else:
                 self.course = VelocityHistory.at_rest(len(actual))
         else:
@@ -146,12 +146,12 @@ class DofMotors:
         across = np.array(
             [self._across(axle, kept, half) for axle, kept in zip(self.motors, self.records(), strict=True)]
         )
-        pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
-        most = self._most(across, pushes, axes, force, exact)
+        directions = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        most = self._most(across, directions, axes, force, exact)
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             # positive as the first body moves relative to the second, for translations the other way round
             sign = 1.0 if axle.child_first else -1.0
-            commanded = sign * float((turn if axle.turns else slide) @ pushes[number])
+            commanded = sign * float((turn if axle.turns else slide) @ directions[number])
             if slides or axle.turns:
                 self._write(number, kept.empty, axle.turns, commanded, float(most[number]))
 
@@ -169,13 +169,13 @@ class DofMotors:
         across = np.array(
             [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
         )
-        pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        directions = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
         forces = np.zeros(len(self.motors))
         for turning in (True, False):
             own = np.flatnonzero([axle.turns == turning for axle in self.motors])
             used = own[most_independent(across[own])] if len(own) > 3 else own
             if len(used):
-                parts = axes[self.turns == turning] @ pushes[used].T
+                parts = axes[self.turns == turning] @ directions[used].T
                 forces[used] = np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns == turning]
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             way = forces[number] if axle.child_first else -forces[number]
@@ -188,7 +188,7 @@ class DofMotors:
         x = on_x @ np.array(kept.x)
         return motor_torque_axis(x, on_z @ np.array(kept.z)) if axle.turns else x
 
-    def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
+    def _most(self, across: Array, directions: Array, axes: Array, force: Array, exact: bool) -> Array:
         """Return the force limit of each motor.
 
         Limits are those of single joint values: for rotations, along the motion of that value while the other motors
@@ -197,25 +197,25 @@ class DofMotors:
 
         Args:
             across: Directions (motors, 3) of the motors.
-            pushes: Unit directions (motors, 3).
+            directions: Unit directions (motors, 3).
             axes: Axes (size, 3) of the joint values.
             force: Force limits or exact forces (size,).
             exact: Whether ``force`` is exact.
         """
         own = np.array([axle.number for axle in self.motors])
-        share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
+        share = np.abs(np.einsum("ni,ni->n", directions, axes[own]))
         turning = np.flatnonzero([axle.turns for axle in self.motors])
         used = turning[most_independent(across[turning])] if len(turning) > 3 else turning
         if 1 < len(turning) <= 3:
-            moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _MIN_SHARE)
+            moved = np.linalg.pinv(directions[used] @ axes[own[used]].T, rcond=0.1 * _MIN_SHARE)
             share[used] = 1.0 / np.maximum(np.abs(np.diagonal(moved)), 1.0)
-        out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _MIN_SHARE), 0.0)
+        out = np.where(np.any(directions, axis=1), np.abs(force[own]) / np.maximum(share, _MIN_SHARE), 0.0)
         if len(used) < len(turning):
             idle = np.ones(len(out), dtype=bool)
             idle[used] = False
             out[turning[idle[turning]]] = 0.0
         if exact and len(used) > 1:
-            parts = axes[self.turns] @ pushes[used].T
+            parts = axes[self.turns] @ directions[used].T
             out[used] = np.abs(np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns])
         return out
 
@@ -234,7 +234,7 @@ class DofMotors:
 
 def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
     """Create the missing motors of a joint and connect them."""
-    plant, item = own.plant, own.joint
+    joint_state, item = own.joint_state, own.joint
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, own.kept)
     wanted = motor_axes(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
@@ -243,8 +243,8 @@ def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
         motors.add()
     for motor in motors:
         if is_motor_missing(scene, motor.empty):
-            motor.empty = create_joint_motor(plant.rig, item.empty, own.suffix)
-    ends = joint_ends(joint, settings(plant.rig).anchor)
+            motor.empty = create_joint_motor(joint_state.rig, item.empty, own.suffix)
+    ends = joint_ends(joint, settings(joint_state.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.dof_index = axle.number
         add_constraint_to_world(scene, motor.empty)

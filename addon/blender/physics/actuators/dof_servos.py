@@ -99,8 +99,8 @@ class ScrewCoupling(JointActuator):
             own = self._pushed[-1] * self.inverse_mass
             if len(self._apart) > 1:
                 late = 0.5 * (1.0 + step / time)
-                lately = late * self._pushed[-1] + (1.0 - late) * self._pushed[-2]
-                other = (gone - (self._apart[-1] - self._apart[-2])) / time**2 - lately * self.inverse_mass
+                recent_force = late * self._pushed[-1] + (1.0 - late) * self._pushed[-2]
+                other = (gone - (self._apart[-1] - self._apart[-2])) / time**2 - recent_force * self.inverse_mass
             speed = gone / time + 0.5 * (time - step) * (own + other)
         push = -((_RETURN_SHARE * apart / time + _BRAKE_SHARE * speed) / time + other) / self.inverse_mass
         self._apart, self._pushed = (*self._apart[-1:], apart), (*self._pushed[-1:], push)
@@ -119,13 +119,13 @@ def as_cylindrical_joint(item: MultiDofJoint) -> MultiDofJoint:
     return replace(item, joint=replace(item.joint, dofs=dofs), quick=closed_form_coordinates(dofs))
 
 
-def screw_couplings(scene: bpy.types.Scene, plant: JointStateArrays) -> list[ScrewCoupling]:
+def screw_couplings(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[ScrewCoupling]:
     """Return the couplings of a mechanism's screw joints."""
     out = []
-    for item in plant.multi_dof_joints:
-        if is_screw_joint(item) and has_both_bodies(plant, record_of(item.empty).joint):
+    for item in joint_state.multi_dof_joints:
+        if is_screw_joint(item) and has_both_bodies(joint_state, record_of(item.empty).joint):
             both = as_cylindrical_joint(item)
-            motors = DofMotors(plant, both, "spring_motors", _SCREW_SUFFIX, np.array([True, False]))
+            motors = DofMotors(joint_state, both, "spring_motors", _SCREW_SUFFIX, np.array([True, False]))
             out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
 
@@ -143,17 +143,17 @@ class SingleDofServos(Actuator):
         last_targets: Targets (n,) at the end of the last commanded step; nan where no motor acts.
     """
 
-    def __init__(self, plant: JointStateArrays, targets: ServoTargets, has_motors: bool) -> None:
-        self._plant, self._targets, self._has_motors = plant, targets, has_motors
-        count = len(plant.joints)
+    def __init__(self, joint_state: JointStateArrays, targets: ServoTargets, has_motors: bool) -> None:
+        self._plant, self._targets, self._has_motors = joint_state, targets, has_motors
+        count = len(joint_state.joints)
         self._motors: list[bpy.types.RigidBodyConstraint | None] = [None] * count
         self._start: Array | None = None
         self._last: Array | None = None
         self._course = VelocityHistory.at_rest(count)
         self._written = np.full((count, 2), np.nan)
-        #: Factors from the plant's units to the world's: the scale for sliders.
-        self._lengths = np.where(plant.turns, 1.0, model_scale(plant.rig))
-        self._names = [_ANGULAR_MOTOR if turns else _LINEAR_MOTOR for turns in plant.turns]
+        #: Factors from the joints' units to the world's: the scale for sliders.
+        self._lengths = np.where(joint_state.turns, 1.0, model_scale(joint_state.rig))
+        self._names = [_ANGULAR_MOTOR if turns else _LINEAR_MOTOR for turns in joint_state.turns]
         self.last_targets = np.full(count, np.nan)
 
     def prepare(self, scene: bpy.types.Scene) -> None:
@@ -270,19 +270,23 @@ class MultiDofServos(JointActuator):
             path = block[0].path
             turns = np.stack([self.targets.channel_values(path, index, frames) for index in range(4)], axis=1)
             first = block[0].dof_index
-            rig = self.motors.plant.rig
+            rig = self.motors.joint_state.rig
             out[:, first : first + 3] = pose_block_coordinates(rig, block, np.zeros((len(frames), 3)), turns)
         return out
 
 
-def multi_dof_servos(plant: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:
+def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:
     """Return the servos of joints with several degrees of freedom, with motors for those that have any force."""
-    channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
+    channels, format_ = servo_channels(joint_state.rig), settings(joint_state.rig).format
     out = []
-    for joint in plant.multi_dof_joints:
+    for joint in joint_state.multi_dof_joints:
         item, screw = (as_cylindrical_joint(joint), 1) if is_screw_joint(joint) else (joint, 0)
         record = record_of(item.empty).joint
-        if item.joint.id not in channels or not has_motor_axes(item.joint.dofs) or not has_both_bodies(plant, record):
+        if (
+            item.joint.id not in channels
+            or not has_motor_axes(item.joint.dofs)
+            or not has_both_bodies(joint_state, record)
+        ):
             continue
         per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
         kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
@@ -290,14 +294,14 @@ def multi_dof_servos(plant: JointStateArrays, targets: ServoTargets) -> list[Mul
         servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force their file has
-        motors = DofMotors(plant, item, "motors", _SUFFIX, servos.turns)
+        motors = DofMotors(joint_state, item, "motors", _SUFFIX, servos.turns)
         stops = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
         nothing = np.full(len(kinds), math.nan)
         out.append(MultiDofServos(motors, targets, channels[item.joint.id], servos, stops, nothing))
     return out
 
 
-def has_locked_joints(plant: JointStateArrays) -> bool:
+def has_locked_joints(joint_state: JointStateArrays) -> bool:
     """Return whether a mechanism has a locked joint, which motors hold under every drive."""
-    empties = [*plant.empties, *(item.empty for item in plant.multi_dof_joints)]
+    empties = [*joint_state.empties, *(item.empty for item in joint_state.multi_dof_joints)]
     return any(dof.actuator == "locked" for empty in empties for dof in record_of(empty).joint.dofs)

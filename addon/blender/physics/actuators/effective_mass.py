@@ -55,19 +55,21 @@ class _Island:
 class EffectiveMass:
     """Operational-space inverse masses of a mechanism's bodies during a simulation (Khatib 1987)."""
 
-    def __init__(self, plant: JointStateArrays, masses: Array, tensors: Array, moves: list[bool]) -> None:
+    def __init__(self, joint_state: JointStateArrays, masses: Array, tensors: Array, moves: list[bool]) -> None:
         """Find the groups of connected bodies.
 
         Args:
-            plant: The mechanism.
+            joint_state: The mechanism.
             masses: Masses (bodies,) in kg.
             tensors: Inertia tensors (bodies, 3, 3) in the bodies' own axes.
             moves: Whether each body, and last the world, moves.
         """
-        self._size, self._masses, self._moves = model_scale(plant.rig), masses, moves
+        self._size, self._masses, self._moves = model_scale(joint_state.rig), masses, moves
         self._effective_masses = np.linalg.pinv(tensors, hermitian=True)
         self._of: dict[int, _Island] = {}
-        joints = [item for item in connected_joints(plant.rig) if "free" not in [dof.kind for dof in item.joint.dofs]]
+        joints = [
+            item for item in connected_joints(joint_state.rig) if "free" not in [dof.kind for dof in item.joint.dofs]
+        ]
         for body in (body for body, free in enumerate(moves) if free and body not in self._of):
             island = self._island(body, joints)
             self._of.update(dict.fromkeys(island.bodies, island))
@@ -167,10 +169,10 @@ class EffectiveMass:
                 if island is not None
             )
         now = self._at(first, poses)
-        pushes = now.wrench_rows(first.place[one], -1, at, way[None]) + now.wrench_rows(
+        directions = now.wrench_rows(first.place[one], -1, at, way[None]) + now.wrench_rows(
             -1, first.place[other], there, way[None]
         )
-        return now.inverse_effective_mass(pushes[0])
+        return now.inverse_effective_mass(directions[0])
 
     def _inverse_mass_of_body(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body of an island."""
@@ -203,11 +205,11 @@ class ReflectedInertia:
     mass.
     """
 
-    def __init__(self, plant: JointStateArrays, poses: Array) -> None:
-        self._poses, self._world, self._size = poses, len(plant.bodies), model_scale(plant.rig)
-        pieces = collision_children(plant.rig)
-        solid = [obj.rigid_body for obj in plant.bodies]
-        bodies = list(zip(plant.bodies, solid, strict=True))
+    def __init__(self, joint_state: JointStateArrays, poses: Array) -> None:
+        self._poses, self._world, self._size = poses, len(joint_state.bodies), model_scale(joint_state.rig)
+        pieces = collision_children(joint_state.rig)
+        solid = [obj.rigid_body for obj in joint_state.bodies]
+        bodies = list(zip(joint_state.bodies, solid, strict=True))
         self._mass = np.array([total_mass(obj, body.mass) if body else 0.0 for obj, body in bodies])
         self._tensors = np.array(
             [combined_inertia(obj, pieces.get(obj, ())) if body else np.zeros((3, 3)) for obj, body in bodies]
@@ -215,14 +217,14 @@ class ReflectedInertia:
         self._stands = {number for number, body in enumerate(solid) if body is not None and body.type == "PASSIVE"} | {
             self._world
         }
-        self._beside = self._neighbours(plant)
-        self._plant = plant
+        self._beside = self._neighbours(joint_state)
+        self._plant = joint_state
 
-    def _neighbours(self, plant: JointStateArrays) -> list[set[int]]:
-        place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
+    def _neighbours(self, joint_state: JointStateArrays) -> list[set[int]]:
+        place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(joint_state.bodies)}
         place[None] = self._world
         beside: list[set[int]] = [set() for _ in range(self._world + 1)]
-        for record in (record_of(empty).joint for empty in parts(plant.rig, "JOINT")):
+        for record in (record_of(empty).joint for empty in parts(joint_state.rig, "JOINT")):
             if connects_bodies(record) and record.parent in place and record.child in place:
                 beside[place[record.parent]].add(place[record.child])
                 beside[place[record.child]].add(place[record.parent])
@@ -259,10 +261,10 @@ class ReflectedInertia:
             free = [self._about({body}, point, axis, turns) for body in (child, parent) if body not in self._stands][:1]
         return max(1.0 / sum(1.0 / max(each, _MIN_INERTIA) for each in free) if free else 0.0, _MIN_INERTIA)
 
-    def of_single_dof_joints(self, plant: JointStateArrays) -> Array:
+    def of_single_dof_joints(self, joint_state: JointStateArrays) -> Array:
         """Return the moment of inertia or mass (n,) that the servo of each lone hinge or slider moves."""
-        frames = self._poses[plant.parent] @ affine_inverse(plant.frame_parent)
-        ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
+        frames = self._poses[joint_state.parent] @ affine_inverse(joint_state.frame_parent)
+        ends = zip(joint_state.parent, joint_state.child, frames, joint_state.turns, strict=True)
         return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
 
     def of_multi_dof_joint(self, joint: MultiDofJoint, values: Array) -> Array:

@@ -86,7 +86,7 @@ class InitialVelocityImpulse(Actuator):
     """Actuator that gives a mechanism's bodies the initial velocities of its joints."""
 
     scene: bpy.types.Scene
-    plant: JointStateArrays
+    joint_state: JointStateArrays
     motors: BodyThrusters
     joints: list[MultiDofJoint]
     _shares: list[float] = field(default_factory=list)  # of the momenta, in the next frames
@@ -97,11 +97,11 @@ class InitialVelocityImpulse(Actuator):
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors: three for each body."""
-        rig, thrown = self.plant.rig, self.motors.bodies
+        rig, initial_velocity = self.joint_state.rig, self.motors.bodies
         motors = settings(rig).velocity_motors
-        ensure_motor_numbers(motors, range(3 * len(thrown)))
+        ensure_motor_numbers(motors, range(3 * len(initial_velocity)))
         for motor in motors:
-            body = self.plant.bodies[thrown[motor.dof_index // 3]]
+            body = self.joint_state.bodies[initial_velocity[motor.dof_index // 3]]
             ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
 
     def motors_in_use(self) -> list[KnuckleMotor]:
@@ -117,8 +117,8 @@ class InitialVelocityImpulse(Actuator):
         self._shares = [1.5 - late, late - 0.5]
         enable_motors(self.motors.records(), True)
         self._is_over = False
-        single = zip(self.plant.joints, bone_coordinates(self.plant).reshape(-1, 1), strict=True)
-        turned = multi_dof_bone_coordinates(self.plant) | dict(single)
+        single = zip(self.joint_state.joints, bone_coordinates(self.joint_state).reshape(-1, 1), strict=True)
+        turned = multi_dof_bone_coordinates(self.joint_state) | dict(single)
         self._tell(state)
         self._begun = {}
         for item in self.joints:
@@ -154,7 +154,7 @@ class InitialVelocityImpulse(Actuator):
                 ),
                 where=where,
             )
-        add_to_report(self.plant.rig, report, {"starts-inexact"})
+        add_to_report(self.joint_state.rig, report, {"starts-inexact"})
 
     def speeds(self) -> dict[str, Array]:
         """Return the initial velocities (size,) of joints by joint id; 0 for balls and free joints."""
@@ -292,16 +292,16 @@ def _initial_rates(dof: KnuckleDof) -> Array:
     return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
 
 
-def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -> list[InitialVelocityImpulse]:
+def initial_velocity_impulses(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[InitialVelocityImpulse]:
     """Return the actuator of initial velocities; none without velocities or with closed loops."""
-    rig = plant.rig
+    rig = joint_state.rig
     if settings(rig).anchor is None or not begins_with_velocity(rig):
         return []
-    joints, bodies = connected_joints(rig), plant.bodies
+    joints, bodies = connected_joints(rig), joint_state.bodies
     moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
     quick: set[int] = set()
     for item, one, other in _joints_outwards(joints, [*(not each for each in moves), True]):
         if one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
-    thrown = sorted(body for body in quick if moves[body])
-    return [InitialVelocityImpulse(scene, plant, BodyThrusters(rig, thrown), joints)]
+    initial_velocity = sorted(body for body in quick if moves[body])
+    return [InitialVelocityImpulse(scene, joint_state, BodyThrusters(rig, initial_velocity), joints)]

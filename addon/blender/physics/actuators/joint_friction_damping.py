@@ -77,18 +77,18 @@ class FrictionDampingActuator(JointActuator):
         self.motors.command(poses, actual, np.zeros(len(actual)), force, rate, False)
 
 
-def friction_damping_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[FrictionDampingActuator]:
+def friction_damping_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[FrictionDampingActuator]:
     """Return the actuators of a mechanism's joints with friction or damping."""
     out = []
-    for item in plant.dissipative_joints:
-        if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(plant, record_of(item.empty).joint):
+    for item in joint_state.dissipative_joints:
+        if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(joint_state, record_of(item.empty).joint):
             continue
         turns = np.array([dof.kind == "rotation" for dof in item.joint.dofs], dtype=bool)
         friction = np.array([max(dof.friction, 0.0) for dof in item.joint.dofs])
-        laws = [law for law in plant.laws.get(item.empty, ()) if law.brakes]
+        laws = [law for law in joint_state.laws.get(item.empty, ()) if law.brakes]
         out.append(
             FrictionDampingActuator(
-                scene, DofMotors(plant, item, "loss_motors", _SUFFIX, turns), friction, _motor_damping(item), laws
+                scene, DofMotors(joint_state, item, "loss_motors", _SUFFIX, turns), friction, _motor_damping(item), laws
             )
         )
     return out

@@ -33,37 +33,37 @@ from .motors import add_constraint_to_world, create_motor
 _FULL_TURN = 2.0 * math.pi
 
 
-def bone_coordinates(plant: JointStateArrays) -> Array:
-    """Return the joint values (n,) of the plant's joints from their bones; without bones, from their records."""
-    channels = servo_channels(plant.rig)
+def bone_coordinates(joint_state: JointStateArrays) -> Array:
+    """Return the joint values (n,) of the joints from their bones; without bones, from their records."""
+    channels = servo_channels(joint_state.rig)
     return np.array(
         [
-            _channel_value(plant.rig, channels[joint][0])
+            _channel_value(joint_state.rig, channels[joint][0])
             if joint in channels
             else initial_dof_coordinates(record_of(empty).joint.dofs[0])[0]
-            for joint, empty in zip(plant.joints, plant.empties, strict=True)
+            for joint, empty in zip(joint_state.joints, joint_state.empties, strict=True)
         ],
         dtype=np.float64,
     )
 
 
-def multi_dof_bone_coordinates(plant: JointStateArrays) -> dict[str, Array]:
+def multi_dof_bone_coordinates(joint_state: JointStateArrays) -> dict[str, Array]:
     """Return the joint values (size,) of joints with several degrees of freedom from their bones, by joint id.
 
     0 for values that no single channel has.
     """
-    channels = servo_channels(plant.rig)
+    channels = servo_channels(joint_state.rig)
     return {
-        item.joint.id: np.array([_channel_value(plant.rig, channel) for channel in channels[item.joint.id]])
-        for item in plant.multi_dof_joints
+        item.joint.id: np.array([_channel_value(joint_state.rig, channel) for channel in channels[item.joint.id]])
+        for item in joint_state.multi_dof_joints
         if item.joint.id in channels
     }
 
 
-def initial_joint_coordinates(plant: JointStateArrays, turned: Array) -> dict[str, Array]:
+def initial_joint_coordinates(joint_state: JointStateArrays, turned: Array) -> dict[str, Array]:
     """Return the joint values (size,) of all joints by joint id, given those of single ones, ``turned`` (n,)."""
-    return multi_dof_bone_coordinates(plant) | {
-        joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)
+    return multi_dof_bone_coordinates(joint_state) | {
+        joint: np.array([value]) for joint, value in zip(joint_state.joints, turned, strict=True)
     }
 
 
@@ -256,7 +256,7 @@ def _transform_points(poses: Array, points: Array) -> Array:
 
 
 def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
-    """Collect the plant of a mechanism in its present state."""
+    """Collect the joint state of a mechanism in its present state."""
     bodies = parts(rig, "BODY")
     place: _PoseIndices = {obj: number for number, obj in enumerate(bodies)}
     place[None] = len(bodies)  # the world is fixed to the armature
@@ -344,41 +344,43 @@ def rotation_to_z_axis(joint: KnuckleJoint) -> Array:
     return turn
 
 
-def ensure_motors(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
+def ensure_motors(scene: bpy.types.Scene, joint_state: JointStateArrays) -> None:
     """Create missing motors: a second constraint for each hinge or slider, on an empty of its own.
 
     They cost as much per step as the joints themselves, so a mechanism gets them when servos first drive it.
     """
-    for empty in plant.empties:
+    for empty in joint_state.empties:
         joint = record_of(empty).joint
-        if not has_both_bodies(plant, joint):
+        if not has_both_bodies(joint_state, joint):
             continue
         if joint.motor is None:
-            joint.motor = create_joint_motor(plant.rig, empty, _MOTOR_SUFFIX)
+            joint.motor = create_joint_motor(joint_state.rig, empty, _MOTOR_SUFFIX)
         add_constraint_to_world(scene, joint.motor)
-        write_motor(joint.motor, joint, settings(plant.rig).anchor)
+        write_motor(joint.motor, joint, settings(joint_state.rig).anchor)
 
 
-def ensure_preloads(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
+def ensure_preloads(scene: bpy.types.Scene, joint_state: JointStateArrays) -> None:
     """Create missing motors that preload springs of hinges and sliders.
 
     Blender's spring is at rest at the pose in which a simulation begins.
     """
-    for empty in plant.empties:
-        joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
-        if not (joint.dofs[0].stiffness > 0.0 and has_both_bodies(plant, joint)):
+    for empty in joint_state.empties:
+        joint, anchor = record_of(empty).joint, settings(joint_state.rig).anchor
+        if not (joint.dofs[0].stiffness > 0.0 and has_both_bodies(joint_state, joint)):
             continue
         if joint.spring_preload is None:
-            joint.spring_preload = create_joint_motor(plant.rig, empty, _PRELOAD_SUFFIX)
+            joint.spring_preload = create_joint_motor(joint_state.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.spring_preload.rigid_body_constraint
         add_constraint_to_world(scene, joint.spring_preload)
         if constraint is None or (constraint.object2, constraint.object1) != joint_ends(joint, anchor):
             write_motor(joint.spring_preload, joint, anchor)  # not during a simulation: it resets the force
 
 
-def has_both_bodies(plant: JointStateArrays, joint: KnuckleJoint) -> bool:
+def has_both_bodies(joint_state: JointStateArrays, joint: KnuckleJoint) -> bool:
     """Return whether both bodies of a joint are simulated; the anchor may have been deleted."""
-    return all(end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(plant.rig).anchor))
+    return all(
+        end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(joint_state.rig).anchor)
+    )
 
 
 def create_joint_motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:

@@ -32,22 +32,22 @@ _LIMIT_AXES = [f"{kind}_{letter}" for kind in ("lin", "ang") for letter in "xyz"
 
 
 class MultiTurnStops(Actuator):
-    """Stops of one hinge during a simulation. ``number`` is the joint's index in the plant."""
+    """Stops of one hinge during a simulation. ``number`` is the joint's index in the joint state."""
 
-    def __init__(self, plant: JointStateArrays, number: int, is_needed: bool) -> None:
-        self.plant, self.number, self.is_needed = plant, number, is_needed
-        self.joint = record_of(plant.empties[number]).joint
+    def __init__(self, joint_state: JointStateArrays, number: int, is_needed: bool) -> None:
+        self.joint_state, self.number, self.is_needed = joint_state, number, is_needed
+        self.joint = record_of(joint_state.empties[number]).joint
         self._start = self._turned = 0.0
         self._counts: bool | None = None  # unknown before a simulation begins
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing constraints, if the simulation needs them."""
         if self.is_needed:
-            _ensure_constraints(scene, self.plant, self.plant.empties[self.number])
+            _ensure_constraints(scene, self.joint_state, self.joint_state.empties[self.number])
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Set the limits for a simulation that begins at the joint's value, whole turns included."""
-        start = self._start = self._turned = float(state.values[self.plant.joints[self.number]][0])
+        start = self._start = self._turned = float(state.values[self.joint_state.joints[self.number]][0])
         self._counts = needs_multi_turn_stops(self.joint, start)
         for constraint, stop, way in self._held():
             if stop is not None:
@@ -82,23 +82,23 @@ class MultiTurnStops(Actuator):
                 yield constraint, stop, 1.0 if kept.dof_index else -1.0
 
 
-def multi_turn_stops(plant: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
+def multi_turn_stops(joint_state: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
     """Return the hinges whose stops have constraints of their own, or need them.
 
     Args:
-        plant: The joints.
+        joint_state: The joints.
         starts: Initial joint values (n,).
     """
     out = []
-    for number, empty in enumerate(plant.empties):
+    for number, empty in enumerate(joint_state.empties):
         joint = record_of(empty).joint
-        is_needed = needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(plant, joint)
+        is_needed = needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(joint_state, joint)
         if is_needed or len(joint.limit_constraints):
-            out.append(MultiTurnStops(plant, number, is_needed))
+            out.append(MultiTurnStops(joint_state, number, is_needed))
     return out
 
 
-def _ensure_constraints(scene: bpy.types.Scene, plant: JointStateArrays, empty: bpy.types.Object) -> None:
+def _ensure_constraints(scene: bpy.types.Scene, joint_state: JointStateArrays, empty: bpy.types.Object) -> None:
     """Create the missing constraints of a hinge's stops."""
     joint: Any = record_of(empty).joint
     there = {kept.dof_index for kept in joint.limit_constraints}
@@ -107,12 +107,12 @@ def _ensure_constraints(scene: bpy.types.Scene, plant: JointStateArrays, empty: 
             joint.limit_constraints.add().dof_index = number
     for kept in joint.limit_constraints:
         if is_motor_missing(scene, kept.empty):
-            kept.empty = create_motor(plant.rig, empty.name + _SUFFIX, empty)
+            kept.empty = create_motor(joint_state.rig, empty.name + _SUFFIX, empty)
         add_constraint_to_world(scene, kept.empty)
         constraint = kept.empty.rigid_body_constraint
         constraint.type, constraint.spring_type = "GENERIC_SPRING", "SPRING2"
         constraint.disable_collisions = True
-        write_constraint_bodies(constraint, joint, settings(plant.rig).anchor)
+        write_constraint_bodies(constraint, joint, settings(joint_state.rig).anchor)
         for name in _LIMIT_AXES:
             if name != "ang_z":
                 write_axis_limit(constraint, name, None)

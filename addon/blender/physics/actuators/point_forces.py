@@ -155,18 +155,18 @@ class PointForceActuator(Actuator):
         way = way / max(float(np.linalg.norm(way)), 1e-9)
         # along an axis, the first body too is pushed at the second point
         first = other if axis >= 0 else one
-        ease = self._effective_mass.inverse_mass_between(
+        inverse_mass = self._effective_mass.inverse_mass_between(
             (self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses
         )
-        self.held.inertia = 1.0 / max(ease, 1e-9)
+        self.held.inertia = 1.0 / max(inverse_mass, 1e-9)
         if self.motors.kept.kind == "spring":
-            self._soften(float(apart @ way), ease, rate)
+            self._soften(float(apart @ way), inverse_mass, rate)
         self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate), other[:3, 3])
 
-    def _soften(self, place: float, ease: float, rate: float) -> None:
+    def _soften(self, place: float, inverse_mass: float, rate: float) -> None:
         """Reduce a spring too stiff for a force set once a frame to the largest stable stiffness, and report it."""
         assert self._law is not None
-        stiff = max(self._law.slope(place), 0.0) * ease / (_STIFFNESS_LIMIT * rate) ** 2
+        stiff = max(self._law.slope(place), 0.0) * inverse_mass / (_STIFFNESS_LIMIT * rate) ** 2
         self._share = min(self._share, 1.0 / max(stiff, 1.0))  # never raised again: a varying share would add energy
         rig, name, over = self.motors.rig, self.motors.kept.name, math.sqrt(stiff)
         if stiff > 1.0 and not any(line.code == _STIFF_CODE and line.where == name for line in settings(rig).report):
@@ -186,21 +186,21 @@ class PointForceActuator(Actuator):
             add_to_report(rig, report)
 
 
-def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[PointForceActuator]:
+def point_force_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[PointForceActuator]:
     """Return the actuators of a mechanism's restraints between two points."""
-    number = {obj: place for place, obj in enumerate(plant.bodies)}
-    anchor = settings(plant.rig).anchor
+    number = {obj: place for place, obj in enumerate(joint_state.bodies)}
+    anchor = settings(joint_state.rig).anchor
     out = []
-    for kept in point_restraints(plant.rig):
+    for kept in point_restraints(joint_state.rig):
         sides = (kept.body_a, kept.body_b)
         if anchor is None or any(end is not None and end not in number for end in sides):
             continue
         moves = tuple(
             end is not None and end.rigid_body is not None and end.rigid_body.type == "ACTIVE" for end in sides
         )
-        ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
+        ends = tuple(len(joint_state.bodies) if end is None else number[end] for end in sides)
         places = np.array([unflatten_pose(kept.frame_a), unflatten_pose(kept.frame_b)])
-        out.append(PointForceActuator(scene, PointThrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
+        out.append(PointForceActuator(scene, PointThrusters(joint_state.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
     return out
 
 

@@ -39,16 +39,16 @@ class ServoTargets:
         first: First frame of the simulation.
     """
 
-    def __init__(self, scene: bpy.types.Scene, plant: JointStateArrays, stretch: int) -> None:
-        self._scene, self._plant, self._rig = scene, plant, plant.rig
+    def __init__(self, scene: bpy.types.Scene, joint_state: JointStateArrays, stretch: int) -> None:
+        self._scene, self._plant, self._rig = scene, joint_state, joint_state.rig
         self.first, self._stretch = first_frame(scene), stretch
-        self.gait: Gait | None = _read_gait(plant.rig)
+        self.gait: Gait | None = _read_gait(joint_state.rig)
         self._feedback = self._feedback_indices()
         self._held, self._has_velocity_target = (self._gait_indices(velocity) for velocity in (False, True))
-        self._curves = pose_curves(plant.rig)
-        self._channels = servo_channels(plant.rig)
+        self._curves = pose_curves(joint_state.rig)
+        self._channels = servo_channels(joint_state.rig)
         every = [channel for own in self._channels.values() for channel in own]
-        self._live = BoneTargets(plant.rig, {curve for channel in every for curve in channel.curves()})
+        self._live = BoneTargets(joint_state.rig, {curve for channel in every for curve in channel.curves()})
         self._keys = self._key_sources()
         #: Indices of servos without keyframes, which the user may pose at any frame.
         self._posed = [number for number, source in enumerate(self._keys) if _is_bone_target(source)]

@@ -164,19 +164,19 @@ def _aligned_coordinates(joint: MultiDofJoint, start: Array) -> dict[int, bool]:
     return {int(first[line.number]): plain for line in aligned_dofs(record)}
 
 
-def spring_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[SpringActuator]:
+def spring_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[SpringActuator]:
     """Return the actuators of a mechanism's joints with spring forces."""
     out = []
-    for item in plant.pushed:
+    for item in joint_state.pushed:
         record = record_of(item.empty).joint
-        laws = [law for law in plant.laws.get(item.empty, ()) if not law.brakes]
-        if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(plant, record):
+        laws = [law for law in joint_state.laws.get(item.empty, ()) if not law.brakes]
+        if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(joint_state, record):
             continue
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
         out.append(
             SpringActuator(
                 scene,
-                DofMotors(plant, item, "spring_motors", _SUFFIX, turns),
+                DofMotors(joint_state, item, "spring_motors", _SUFFIX, turns),
                 np.zeros(len(turns)),
                 np.zeros(len(turns)),
                 laws,

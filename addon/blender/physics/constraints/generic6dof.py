@@ -148,10 +148,10 @@ def motor_axes(dofs: Sequence[Dof], values: Array) -> list[MotorAxis]:
     return out
 
 
-def most_independent(pushes: Array) -> list[int]:
+def most_independent(directions: Array) -> list[int]:
     """Return the indices of the three directions, of (n, 3), that span the largest volume."""
-    threes = _index_triples(len(pushes))
-    first, second, third = pushes[threes[:, 0]], pushes[threes[:, 1]], pushes[threes[:, 2]]
+    threes = _index_triples(len(directions))
+    first, second, third = directions[threes[:, 0]], directions[threes[:, 1]], directions[threes[:, 2]]
     across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]
     return threes[int(np.abs((first * across).sum(axis=1)).argmax())].tolist()
 

@@ -46,9 +46,9 @@ def accuracy_of_recording(scene: bpy.types.Scene, recording: Recording) -> Simul
 
 def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationRecord:
     """Return a recording as plain numbers. Call it while the mechanism still has its physics."""
-    bodies = recording.plant.bodies
+    bodies = recording.joint_state.bodies
     masses = [_simulated_mass(obj) for obj in bodies]
-    pieces = collision_children(recording.plant.rig)
+    pieces = collision_children(recording.joint_state.rig)
     tensors = [
         combined_inertia(obj, pieces.get(obj, ())) if mass > 0.0 else np.zeros((3, 3))
         for obj, mass in zip(bodies, masses, strict=True)
@@ -85,15 +85,15 @@ def _simulated_mass(obj: bpy.types.Object) -> float:
 
 
 def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
-    plant = recording.plant
-    place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
-    place[None] = len(plant.bodies)
-    chased = {joint: recording.servo_targets[:, number, None] for number, joint in enumerate(plant.joints)}
+    joint_state = recording.joint_state
+    place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(joint_state.bodies)}
+    place[None] = len(joint_state.bodies)
+    chased = {joint: recording.servo_targets[:, number, None] for number, joint in enumerate(joint_state.joints)}
     chased |= recording.multi_dof_commands
-    begun = {joint: recording.values[0, number, None] for number, joint in enumerate(plant.joints)}
+    begun = {joint: recording.values[0, number, None] for number, joint in enumerate(joint_state.joints)}
     begun |= recording.begun
     out: list[MeasuredJoint] = []
-    for empty in parts(plant.rig, "JOINT"):
+    for empty in parts(joint_state.rig, "JOINT"):
         record = record_of(empty)
         joint = record.joint
         if not connects_bodies(joint) or joint.parent not in place or joint.child not in place:
@@ -101,7 +101,7 @@ def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
         kept = Joint(record.source_id, file_name(empty) or empty.name, joint.type, None, None, dofs=read_dofs(joint))
         ends, key = (place[joint.parent], place[joint.child]), record.source_id
         out.append(MeasuredJoint(kept, *ends, *joint_sides(empty), 0.0, chased.get(key), begun.get(key)))
-    _measure_links(out, plant.bodies, recording.size)
+    _measure_links(out, joint_state.bodies, recording.size)
     return out
 
 
@@ -147,7 +147,7 @@ def _ground_penetrations(
     measured = PointsByMesh()
     depths = (
         -lowest_points(obj, pieces.get(obj, ()), poses[:, number], measured)
-        for number, obj in enumerate(recording.plant.bodies)
+        for number, obj in enumerate(recording.joint_state.bodies)
     )
     return [BodyPenetration(number, GROUND_INDEX, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
 
@@ -156,15 +156,15 @@ def _body_penetrations(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[BodyPenetration]:
     world = scene.rigidbody_world
-    return [] if world is None else measure_penetrations(world, recording.plant.bodies, pieces, poses[:, :-1])
+    return [] if world is None else measure_penetrations(world, recording.joint_state.bodies, pieces, poses[:, :-1])
 
 
 # ------------------------------------------------------------------------------------ storage and text
 
 
-def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: SimulationAccuracy) -> None:
+def store_accuracy(rig: bpy.types.Object, recording: Recording, accuracy: SimulationAccuracy) -> None:
     """Store the accuracy of a simulation with its mechanism, in place of the previous one."""
-    kept, bodies = settings(rig).accuracy, recording.plant.bodies
+    kept, bodies = settings(rig).accuracy, recording.joint_state.bodies
     drives = join_messages(
         " and ", dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives)
     )
@@ -172,7 +172,7 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: Simulatio
     store_message(kept, "run", Message("{}, frames {} to {}", drives, *frames))
     kept.joints.clear()
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
-    for joint in truth.joints:
+    for joint in accuracy.joints:
         row = kept.joints.add()
         for name in _FIELDS:
             setattr(row, name, getattr(joint, name))
@@ -182,12 +182,12 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: Simulatio
             _stored_number(joint.mean_tracking_error),
         )
     kept.energy_gained, kept.penetration, kept.deepest_pair = (
-        _stored_number(truth.energy_gained),
-        truth.penetration,
-        truth.deepest_pair,
+        _stored_number(accuracy.energy_gained),
+        accuracy.penetration,
+        accuracy.deepest_pair,
     )
-    kept.deepest_frame = recording.frames[truth.deepest_index]
-    deep = (bodies[place] if place != GROUND_INDEX else None for place in truth.deepest_pair)
+    kept.deepest_frame = recording.frames[accuracy.deepest_index]
+    deep = (bodies[place] if place != GROUND_INDEX else None for place in accuracy.deepest_pair)
     kept.deepest_names = "\n".join("" if obj is None else file_name(obj) or obj.name for obj in deep)
 
 
@@ -218,20 +218,20 @@ def _loaded_number(kept: float) -> float:
 
 def accuracy_lines(rig: bpy.types.Object) -> list[AccuracyRow]:
     """Return the stored accuracy as lines of text; empty without a simulation."""
-    truth = stored_accuracy(rig)
-    if truth is None:
+    accuracy = stored_accuracy(rig)
+    if accuracy is None:
         return []
-    names = dict(zip(truth.deepest_pair, settings(rig).accuracy.deepest_names.split("\n"), strict=False))
-    return accuracy_rows(truth, names)
+    names = dict(zip(accuracy.deepest_pair, settings(rig).accuracy.deepest_names.split("\n"), strict=False))
+    return accuracy_rows(accuracy, names)
 
 
 def worst_joint_lines(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, AccuracyRow]]:
     """Return the joints with the largest separation, the worst first: empty (None if deleted) and a line of text."""
-    truth = stored_accuracy(rig)
-    if truth is None:
+    accuracy = stored_accuracy(rig)
+    if accuracy is None:
         return []
     empties = {row.id: row.empty for row in settings(rig).accuracy.joints}
-    return [(empties.get(joint.id), joint_separation_row(joint)) for joint in truth.worst()]
+    return [(empties.get(joint.id), joint_separation_row(joint)) for joint in accuracy.worst()]
 
 
 def report_accuracy(rig: bpy.types.Object, report: Report) -> None:

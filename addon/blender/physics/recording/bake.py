@@ -116,16 +116,16 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
                         "The rigid-body world was removed during the simulation", remedy="Simulate again."
                     )
                 if number == 0:
-                    plant = gather_joint_state(rig)
-                    begun, others = bone_coordinates(plant), multi_dof_bone_coordinates(plant)
-                pose = plant.poses()
-                _require_finite(plant, pose, first + number // steps)
+                    joint_state = gather_joint_state(rig)
+                    begun, others = bone_coordinates(joint_state), multi_dof_bone_coordinates(joint_state)
+                pose = joint_state.poses()
+                _require_finite(joint_state, pose, first + number // steps)
                 poses.append(pose)
-                values.append(plant.coordinates(pose))
+                values.append(joint_state.coordinates(pose))
                 if number % steps == 0:
                     lifts.append(settings(rig).ground_offset)
                     run = controller_at(scene, rig, first + number)
-                    targets.append(np.full(len(plant.joints), np.nan) if run is None else run.servo_targets)
+                    targets.append(np.full(len(joint_state.joints), np.nan) if run is None else run.servo_targets)
                     several.append({} if run is None else run.multi_dof_targets)
                     drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(drives), len(frames)
@@ -133,13 +133,13 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             reset_cache(scene)
             cached_frames.invalidate_run(scene)
             scene.frame_set(before[0], subframe=before[1])
-    track = np.array(values).reshape(len(values), len(plant.joints))
-    track[0] = unwrap_to(track[0], begun, plant.turns)
-    track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
-    chased = np.array(targets).reshape(len(targets), len(plant.joints))
+    track = np.array(values).reshape(len(values), len(joint_state.joints))
+    track[0] = unwrap_to(track[0], begun, joint_state.turns)
+    track[:, joint_state.turns] = np.unwrap(track[:, joint_state.turns], axis=0)  # whole turns are counted step by step
+    chased = np.array(targets).reshape(len(targets), len(joint_state.joints))
     every, size, scales = to_recording_units(np.array(poses))
     return Recording(
-        plant,
+        joint_state,
         frames,
         every[::steps],
         track[::steps],
@@ -155,12 +155,12 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     )
 
 
-def _require_finite(plant: JointStateArrays, poses: Array, frame: int) -> None:
+def _require_finite(joint_state: JointStateArrays, poses: Array, frame: int) -> None:
     """Raise ``SimulationError`` where poses (bodies + 1, 4, 4) are not finite."""
     lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
     if not len(lost):
         return
-    name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the mechanism"
+    name = repr(joint_state.bodies[lost[0]].name) if lost[0] < len(joint_state.bodies) else "the mechanism"
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     raise SimulationError(
         f"The simulation diverged at frame {frame}: no finite position of {name}{more}",
@@ -259,8 +259,8 @@ def bake_steps(
 
 def write_recording_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
     """Create an Action with a recording's joint values and root motion and assign it to the armature."""
-    plant = recording.plant
-    tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
+    joint_state = recording.joint_state
+    tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(joint_state.joints)}
     action = key_servos(rig, name, tracks | multi_dof_tracks(rig, recording), between=False)
     key_bone_paths(rig, action, recording.frames, root_paths(rig, recording))
     action_record(action).kind = "BAKE"
@@ -277,7 +277,7 @@ def multi_dof_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, t
             _unwrap_coordinates(item.joint, item.coordinates(poses), recording.begun.get(item.joint.id)),
             LINEAR,
         )
-        for item in recording.plant.multi_dof_joints
+        for item in recording.joint_state.multi_dof_joints
         if item.joint.id in boned
     }
 
@@ -304,7 +304,9 @@ def _unwrap_coordinates(joint: Joint, values: Array, begun: Array | None) -> Arr
 
 def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
     """Return recorded frames (n,) and values (n,) of each joint value, by joint id and index."""
-    driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
+    driven = {
+        (joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.joint_state.joints)
+    }
     for joint, (frames, values, _how) in multi_dof_tracks(rig, recording).items():
         driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
     for root, values in root_tracks(rig, recording).items():
@@ -324,7 +326,7 @@ def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]
 
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
     """Return locations (n, 3) and quaternions (n, 4) of the bones that carry root bodies, by bone name."""
-    bodies = recording.plant.bodies
+    bodies = recording.joint_state.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
     to_model = affine_inverse(recording.without_ground_offset()[:, -1])
     paths: dict[str, tuple[Array | None, Array]] = {}
@@ -354,25 +356,25 @@ def recorded_motion(
         step: Time step (s) at which values are sampled, linearly between the simulated frames; None for these frames.
         whole: Add the joints that no servo drives (balls, free joints) and the root motion of roots that move.
     """
-    rig, plant = recording.plant.rig, recording.plant
+    rig, joint_state = recording.joint_state.rig, recording.joint_state
     names = servo_names_by_joint(rig)
     at = seconds_since_start(scene, recording.frames)
     times = at if step is None else np.arange(np.floor(at[-1] / step + 1e-9) + 1.0) * step
-    turning = np.asarray(plant.turns, dtype=bool)
+    turning = np.asarray(joint_state.turns, dtype=bool)
     tracks: list[Trajectory] = []
 
     def add(called: str, values: Array, turns: bool, root: bool = False) -> None:
         unit: MotionUnit = "rad" if turns else "m"
         tracks.append(Trajectory(called, times.copy(), np.interp(times, at, values), unit=unit, root=root))
 
-    for number, joint in enumerate(plant.joints):
+    for number, joint in enumerate(joint_state.joints):
         add(names[joint][0], recording.values[:, number], bool(turning[number]))
     if whole:
         did = recorded_coordinates(rig, recording)
         for joint, own in motion_channels(rig).items():
             runs = [did[joint, channel.dof_index][1] for channel in own if (joint, channel.dof_index) in did]
             stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STILL_TOLERANCE
-            if joint not in plant.joints and len(runs) == len(own) and not stands:
+            if joint not in joint_state.joints and len(runs) == len(own) and not stands:
                 for channel, values in zip(own, runs, strict=True):
                     add(channel.name, values, channel.is_angle, channel.is_root)
     return Motion(name, tracks)

@@ -47,38 +47,38 @@ class ModelController:
 
     Attributes:
         rig: The armature.
-        plant: State of its joints.
+        joint_state: State of its joints.
         drive: KEYS, SERVO or LIMP at present.
         commanded_frame: The frame of the last commanded step.
     """
 
     def __init__(self, scene: bpy.types.Scene, rig: bpy.types.Object, stretch: int = 1) -> None:
         self.scene, self.rig = scene, rig
-        self.plant: JointStateArrays = gather_joint_state(rig)
+        self.joint_state: JointStateArrays = gather_joint_state(rig)
         self._settings = settings_curves(rig)
         self.drive = ""
-        for obj in self.plant.bodies:
+        for obj in self.joint_state.bodies:
             store_typed_mass(obj)
             if obj.rigid_body is not None:
                 apply_masses(obj)
         self._bodies = moving_bodies(rig)
         stop_all_motors(rig)
-        self._targets = ServoTargets(scene, self.plant, stretch)
+        self._targets = ServoTargets(scene, self.joint_state, stretch)
         self.commanded_frame = self._targets.first
-        uses_motors = self._has_drive({"SERVO"}) or has_locked_joints(self.plant)
-        self._servos = SingleDofServos(self.plant, self._targets, uses_motors)
-        self.several: list[MultiDofServos] = multi_dof_servos(self.plant, self._targets) if uses_motors else []
-        ensure_preloads(scene, self.plant)
-        self._impulses = initial_velocity_impulses(scene, self.plant) if self._uses_physics() else []
+        uses_motors = self._has_drive({"SERVO"}) or has_locked_joints(self.joint_state)
+        self._servos = SingleDofServos(self.joint_state, self._targets, uses_motors)
+        self.several: list[MultiDofServos] = multi_dof_servos(self.joint_state, self._targets) if uses_motors else []
+        ensure_preloads(scene, self.joint_state)
+        self._impulses = initial_velocity_impulses(scene, self.joint_state) if self._uses_physics() else []
         self._forces: list[Actuator] = []
         if self._uses_physics():
             self._forces = [
-                *friction_damping_actuators(scene, self.plant),
-                *spring_actuators(scene, self.plant),
-                *point_force_actuators(scene, self.plant),
-                *screw_couplings(scene, self.plant),
+                *friction_damping_actuators(scene, self.joint_state),
+                *spring_actuators(scene, self.joint_state),
+                *point_force_actuators(scene, self.joint_state),
+                *screw_couplings(scene, self.joint_state),
                 *self._impulses,
-                *multi_turn_stops(self.plant, self._with_whole_turns()),
+                *multi_turn_stops(self.joint_state, self._with_whole_turns()),
             ]
         #: In the order of their commands.
         self._actuators: list[Actuator] = [*self._forces, self._servos, *self.several]
@@ -127,7 +127,7 @@ class ModelController:
         if self.drive == "KEYS" or not settings(self.rig).has_ground:
             return False
         children, measured = collision_children(self.rig), PointsByMesh()
-        bodies = zip(self.plant.bodies, self.plant.poses()[:-1], strict=True)
+        bodies = zip(self.joint_state.bodies, self.joint_state.poses()[:-1], strict=True)
         lowest = min((lowest_point(obj, children.get(obj, ()), pose, measured) for obj, pose in bodies), default=0.0)
         if lowest >= -1e-4:
             return False
@@ -148,15 +148,15 @@ class ModelController:
         Returns:
             The held initial state, which the caller releases after the step.
         """
-        poses = self.plant.poses()
+        poses = self.joint_state.poses()
         own, size = to_own_lengths(poses)
         state = self._state(self._targets.first, own)
         turned = self._with_whole_turns(state.coordinates)
-        state.values = initial_joint_coordinates(self.plant, turned)
+        state.values = initial_joint_coordinates(self.joint_state, turned)
         state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds().items()}
         placed = [actuator.start(state) for actuator in self._actuators]
         places = {empty: to_world_pose(place, size) for each in placed for empty, place in each.items()}
-        beginning = InitialStatePin(self.scene, self.plant)
+        beginning = InitialStatePin(self.scene, self.joint_state)
         beginning.hold(poses, turned, places)
         return beginning
 
@@ -165,7 +165,7 @@ class ModelController:
         self.set_drive(self.drive_at(self._targets.scene_frame_of(frame)))
         self.commanded_frame = frame
         self._targets.look(frame)
-        state = self._state(frame, to_own_lengths(self.plant.poses())[0])
+        state = self._state(frame, to_own_lengths(self.joint_state.poses())[0])
         for actuator in self._actuators:
             actuator.update(state)
 
@@ -173,7 +173,7 @@ class ModelController:
         law = settings(self.rig).law
         if law == "AUTO":
             law = "TRACK" if self._targets.gait is None else "JUICE"
-        return SimulationState(self.plant, poses, step_rate(self.scene), frame, self.drive, law)
+        return SimulationState(self.joint_state, poses, step_rate(self.scene), frame, self.drive, law)
 
     def _with_whole_turns(self, actual: Array | None = None) -> Array:
         """Return the initial joint values (n,) with the bones' whole turns.
@@ -183,6 +183,8 @@ class ModelController:
         """
         aims = self._targets.of_bones(float(self._targets.first))
         if actual is None:
-            begun = [initial_dof_coordinates(record_of(empty).joint.dofs[0])[0] for empty in self.plant.empties]
+            begun = [initial_dof_coordinates(record_of(empty).joint.dofs[0])[0] for empty in self.joint_state.empties]
             return np.where(np.isnan(aims), begun, aims)
-        return unwrap_to(actual, np.where(np.isnan(aims), bone_coordinates(self.plant), aims), self.plant.turns)
+        return unwrap_to(
+            actual, np.where(np.isnan(aims), bone_coordinates(self.joint_state), aims), self.joint_state.turns
+        )

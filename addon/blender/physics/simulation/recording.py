@@ -44,7 +44,7 @@ class Recording:
     mechanism are ``size`` times as long in the world.
     """
 
-    plant: JointStateArrays
+    joint_state: JointStateArrays
     frames: Array
     poses: Array
     values: Array
@@ -73,7 +73,7 @@ class Recording:
 
     def max_joint_separation(self) -> float:
         """Return the largest joint separation (length units)."""
-        return max((float(self.plant.separations(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
+        return max((float(self.joint_state.separations(pose).max(initial=0.0)) for pose in self.poses), default=0.0)
 
     worst_gap = max_joint_separation  # its name in release 1.0
 
@@ -108,7 +108,7 @@ _SUFFIX = " Bodies"
 
 def write_body_keys(rig: bpy.types.Object, recording: Recording, action: bpy.types.Action) -> bpy.types.Action:
     """Create a second Action for a bake's, with keyframes for every body; both then play together."""
-    bodies = recording.plant.bodies
+    bodies = recording.joint_state.bodies
     holder = _body_key_armature(rig, bodies)
     keys = bpy.data.actions.new(action.name + _SUFFIX)
     keys.use_fake_user = True

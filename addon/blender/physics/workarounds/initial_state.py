@@ -41,8 +41,8 @@ _ChannelValues = dict[str, Any]
 class InitialStatePin:
     """Mechanism held in its initial state, from ``hold`` to ``release``."""
 
-    def __init__(self, scene: bpy.types.Scene, plant: JointStateArrays) -> None:
-        self._scene, self._plant = scene, plant
+    def __init__(self, scene: bpy.types.Scene, joint_state: JointStateArrays) -> None:
+        self._scene, self._plant = scene, joint_state
         self._moved: list[tuple[bpy.types.Object, _ChannelValues]] = []
 
     def hold(self, poses: Array, values: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
@@ -50,7 +50,7 @@ class InitialStatePin:
 
         Args:
             poses: Initial poses (bodies + 1, 4, 4).
-            values: Initial joint values (n,) of the plant, with whole turns.
+            values: Initial joint values (n,) of the joint state, with whole turns.
             places: Poses of objects other than their present ones.
         """
         for empty, value in zip(self._plant.empties, values, strict=True):

@@ -89,7 +89,7 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         return least
     size = _largest_distance(list(lengths)) * scale + max(lengths.values())
     floor = _MIN_LENGTH_RATIO * size
-    wishes = [(float(least.steps), least.why_steps), *_spring_rates(empties, lengths, floor)]
+    options = [(float(least.steps), least.why_steps), *_spring_rates(empties, lengths, floor)]
     body = min(lengths, key=lambda obj: lengths[obj])
     gravity = math.hypot(*settings(rig).gravity)
     long = max(lengths[body], floor)
@@ -101,8 +101,8 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         short,
         f"{gravity:.3g}",
     )
-    wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
-    steps, why = max(wishes, key=lambda wish: wish[0])
+    options.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
+    steps, why = max(options, key=lambda choices: choices[0])
     iterations, why_iterations = _required_iterations(list(lengths), least)
     if any(joint_has_stops(joint_record(empty)) for empty in empties) and iterations > least.iterations:
         unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO

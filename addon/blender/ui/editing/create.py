@@ -218,10 +218,10 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         if self.twins and settings(rig).symmetric:
             context.view_layer.update()  # evaluate moved objects first
             with without_live_mirror(rig):
-                mate, more = create_joint_twin(rig, empty)
+                twin, more = create_joint_twin(rig, empty)
             report.extend(more)
-            if mate is not None:
-                message = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(mate.name))
+            if twin is not None:
+                message = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(twin.name))
         report_result(self, message, report)
         return {"FINISHED"}
 

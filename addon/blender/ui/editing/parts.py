@@ -51,11 +51,11 @@ class _JointOperator(TwinsOption, ModelOperator):
         """Change the active joint while live mirroring is off."""
         empty = active_joint(context, rig)
         assert empty is not None
-        mate = next(iter(parts_with_twins([empty], self.twins)[1:]), None)
+        twin = next(iter(parts_with_twins([empty], self.twins)[1:]), None)
         with without_live_mirror(rig):
-            return self.change(context, empty, mate)
+            return self.change(context, empty, twin)
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, twin: bpy.types.Object | None) -> Result:
         """Change the joint, and its twin if there is one to edit."""
         raise NotImplementedError
 
@@ -75,12 +75,12 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
         default="revolute",
     )
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, twin: bpy.types.Object | None) -> Result:
         """Set the type of the joint and of its twin."""
-        report = set_joint_type(empty, self.type, mate)
+        report = set_joint_type(empty, self.type, twin)
         message = Message("{} is {} now", repr(empty.name), self.type)
-        if mate is not None:
-            message = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(mate.name))
+        if twin is not None:
+            message = Message("{} is {} now, and so is its twin {}", repr(empty.name), self.type, repr(twin.name))
         report_result(self, message, report)
         return {"FINISHED"}
 
@@ -93,13 +93,13 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
     bl_description = "Exchange parent and child: the body that stayed moves, and the other one stays"
     bl_options = {"REGISTER", "UNDO"}
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, twin: bpy.types.Object | None) -> Result:
         """Swap parent and child of the joint and of its twin."""
-        report = swap_joint_ends(empty, mate)
+        report = swap_joint_ends(empty, twin)
         own = record_of(empty).joint
         message = Message("{} carries {} now", repr(own.parent.name), repr(own.child.name))
-        if mate is not None:
-            its = record_of(mate).joint
+        if twin is not None:
+            its = record_of(twin).joint
             message = Message(
                 "{} carries {} now, and {} {}",
                 repr(own.parent.name),
@@ -127,7 +127,7 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         default="AUTO",
     )
 
-    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, twin: bpy.types.Object | None) -> Result:
         """Move the joint and its twin; report a rotation of its axes."""
         joint = record_of(empty).joint
         child = joint.child or joint.parent
@@ -136,11 +136,11 @@ class KNUCKLE_OT_move_joint(_JointOperator):
         place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
         before = joint_frame_matrix(empty)[:3, :3]
-        report = place_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, mate)
+        report = place_joint(empty, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps, twin)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
         message = Message("{} moved", repr(empty.name))
-        if mate is not None:
-            message = Message("{} moved, and so did its twin {}", repr(empty.name), repr(mate.name))
+        if twin is not None:
+            message = Message("{} moved, and so did its twin {}", repr(empty.name), repr(twin.name))
         report_result(
             self,
             join_messages(

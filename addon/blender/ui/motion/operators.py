@@ -508,7 +508,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """Report the Action and the accuracy of the simulation."""
         action, recording = result
-        lines = accuracy_lines(recording.plant.rig)
+        lines = accuracy_lines(recording.joint_state.rig)
         found = Message("{}: see Simulation Accuracy", accuracy_verdict(lines)) if lines else ""
         finer = (
             Message("Servos were controlled {} times per frame. Played live, they track less closely", self._finer)
@@ -516,7 +516,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
             else ""
         )
         said = Message("{} baked to Action {}", count_with_noun(len(recording.frames), "frame"), repr(action.name))
-        spoilt = distortion_message(recording.plant.rig)
+        spoilt = distortion_message(recording.joint_state.rig)
         report_message(
             self,
             {"WARNING"} if spoilt else {"INFO"},

@@ -231,15 +231,15 @@ class KNUCKLE_OT_live_input(ModelOperator):
         if not is_interactive(context) or area is None or area.type != "VIEW_3D" or screen is None:
             return self.execute(context)
         rig = polled_model(context)
-        wish = live_settings(rig)
+        choices = live_settings(rig)
         try:
-            session = LiveSession(context.scene, rig, mapped_live_input(rig), wish.record, wish.record_joints)
+            session = LiveSession(context.scene, rig, mapped_live_input(rig), choices.record, choices.record_joints)
         except ERRORS as error:
             return cancel_with_error(self, error)
         stop_playback(context)
         overlay = LiveOverlay()
         _displays()[session.uid] = _SessionDisplay(
-            session, overlay, screen, _make_follower(rig) if wish.follow else None
+            session, overlay, screen, _make_follower(rig) if choices.follow else None
         )
         connect(_ACTIVE_HANDLERS)
 
@@ -252,7 +252,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
 
         self._session, self._running_task = session, RunningTask(context, _TIMER_INTERVAL, close)
         self._running_task.show_status(_hint(session))
-        if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
+        if choices.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
             session.restart()
         bpy.ops.screen.animation_play(sync=False)
         _displays()[session.uid].look(True)
@@ -503,11 +503,11 @@ def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     """Draw the button of Live Input and its switches, if there is something to move."""
     if not input_names(rig) and not mapped_servos(rig):
         return
-    wish: Any = live_settings(rig)
+    choices: Any = live_settings(rig)
     row = layout.row(align=True)
     row.operator("knuckle.live_input", icon="EVENT_W")
-    row.prop(wish, "record", text="", icon="REC")
-    row.prop(wish, "follow", text="", icon="VIEW_PAN")
+    row.prop(choices, "record", text="", icon="REC")
+    row.prop(choices, "follow", text="", icon="VIEW_PAN")
 
 
 class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
@@ -522,9 +522,9 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
         """Draw the panel."""
         layout: Any = property_layout(self.layout)
         rig = polled_model(context)
-        wish: Any = live_settings(rig)
-        layout.prop(wish, "smoothing")
-        layout.prop(wish, "record_joints")
+        choices: Any = live_settings(rig)
+        layout.prop(choices, "smoothing")
+        layout.prop(choices, "record_joints")
         session = live_session_of(rig)
         controls: list[LiveControl] = []
         with suppress(FormatError):  # shown by the panel above

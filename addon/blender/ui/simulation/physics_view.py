@@ -26,8 +26,8 @@ from ..base.operators import ModelOperator, Result, polled_model
 from .view import frame_around, root_body
 
 
-def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    screen: Any = wish.id_data
+def _bones_changed(choices: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    screen: Any = choices.id_data
     update_views(screen)
 
 
@@ -82,12 +82,12 @@ def update_views(screen: bpy.types.Screen) -> None:
     if not _simulated_models(scene):
         _restore_views(screen)
         return
-    wish = view_settings(screen)
-    if not wish.kept:
+    choices = view_settings(screen)
+    if not choices.kept:
         _save_views(screen)
     for index, space in _views(screen):
         space.overlay.show_relationship_lines = False
-        space.overlay.show_bones = wish.bones == "SHOW" and _saved_view(screen, index).bones
+        space.overlay.show_bones = choices.bones == "SHOW" and _saved_view(screen, index).bones
         space.show_object_viewport_empty = False  # joint empties stay with the bones
 
 

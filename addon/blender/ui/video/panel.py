@@ -32,32 +32,32 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        wishes = video_settings(context.scene)
+        options = video_settings(context.scene)
         going = running_task(*RENDER_OPERATORS)
         column = property_layout(layout.column())
         column.enabled = going is None
-        column.prop(wishes, "stage")
-        column.prop(wishes, "camera")
-        column.prop(wishes, "engine")
-        column.prop(wishes, "format")
-        if wishes.format == "OWN":
-            column.prop(wishes, "size")
-        column.prop(wishes, "length")
-        if wishes.length == "OWN":
-            column.prop(wishes, "seconds")
-        column.prop(wishes, "filepath", placeholder=translated("Beside the .blend"))
+        column.prop(options, "stage")
+        column.prop(options, "camera")
+        column.prop(options, "engine")
+        column.prop(options, "format")
+        if options.format == "OWN":
+            column.prop(options, "size")
+        column.prop(options, "length")
+        if options.length == "OWN":
+            column.prop(options, "seconds")
+        column.prop(options, "filepath", placeholder=translated("Beside the .blend"))
         if going is not None:
             layout.progress(text=going.text, factor=going.share, translate=False)
             layout.label(text="Press Esc to stop")
             return
-        reason, notices = draw_summary(context, layout, wishes)
+        reason, notices = draw_summary(context, layout, options)
         row = layout.row(align=True)
         row.scale_y = 1.3
-        copy_video_settings(wishes, row.operator("knuckle.preview_film", icon="IMAGE_DATA"))
+        copy_video_settings(options, row.operator("knuckle.preview_film", icon="IMAGE_DATA"))
         button = row.row(align=True)
         button.enabled = not reason
         copy_video_settings(
-            wishes, button.operator("knuckle.render_film", text="Render Video", icon="RENDER_ANIMATION")
+            options, button.operator("knuckle.render_film", text="Render Video", icon="RENDER_ANIMATION")
         )
         for text, icon in notices:  # below the buttons, which stay where they are when a notice comes or goes
             draw_paragraph(context, layout, text, icon)
@@ -73,20 +73,20 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the panel."""
         layout = self.layout
-        wishes = video_settings(context.scene)
+        options = video_settings(context.scene)
         layout.enabled = running_task(*RENDER_OPERATORS) is None
-        property_layout(layout.column()).prop(wishes, "title")
-        layout.row(align=True).prop(wishes, "burn")
+        property_layout(layout.column()).prop(options, "title")
+        layout.row(align=True).prop(options, "burn")
         column = layout.column()
-        column.prop(wishes, "side_by_side")
-        column.prop(wishes, "sheet")
-        column.prop(wishes, "poster")
-        column.prop(wishes, "keep_frames")
-        property_layout(layout.column()).prop(wishes, "samples")
+        column.prop(options, "side_by_side")
+        column.prop(options, "sheet")
+        column.prop(options, "poster")
+        column.prop(options, "keep_frames")
+        property_layout(layout.column()).prop(options, "samples")
 
 
 def draw_summary(
-    context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any
+    context: bpy.types.Context, layout: bpy.types.UILayout, options: Any
 ) -> tuple[str, list[tuple[str, str]]]:
     """Draw what will be rendered.
 
@@ -95,11 +95,11 @@ def draw_summary(
     """
     rig = polled_model(context)
     notices: list[tuple[str, str]] = []
-    reason = bad_path_message(wishes.filepath)
-    ending = video_ending(wishes)
-    path = f"video{ending}" if reason else video_path(rig, wishes.filepath, ending)
+    reason = bad_path_message(options.filepath)
+    ending = video_ending(options)
+    path = f"video{ending}" if reason else video_path(rig, options.filepath, ending)
     try:
-        draw_paragraph(context, layout, video_summary(context.scene, path, video_render_options(wishes)), "INFO")
+        draw_paragraph(context, layout, video_summary(context.scene, path, video_render_options(options)), "INFO")
     except FormatError as error:
         reason = reason or str(error)
     if not may_move(rig):

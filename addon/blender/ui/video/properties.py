@@ -116,36 +116,36 @@ class VideoProperties:
     keep_frames: BoolProperty(name="Keep Frames", description="Keep the rendered frames in a folder beside the video")
 
 
-def video_render_options(wishes: Any) -> FilmOptions:
+def video_render_options(options: Any) -> FilmOptions:
     """Return the render options of the settings, except for ``sheet`` and ``poster``, which need the file's path."""
-    row = VIDEO_FORMATS.get(wishes.format)
-    seconds = {"SCENE": None, "OWN": wishes.seconds}.get(wishes.length, 0.0)
+    row = VIDEO_FORMATS.get(options.format)
+    seconds = {"SCENE": None, "OWN": options.seconds}.get(options.length, 0.0)
     return FilmOptions(
-        engine=wishes.engine,
-        stage=wishes.stage,
-        camera=wishes.camera,
-        size=tuple(wishes.size) if row is None else row.size,
+        engine=options.engine,
+        stage=options.stage,
+        camera=options.camera,
+        size=tuple(options.size) if row is None else row.size,
         fps=FilmOptions.fps if row is None else row.fps,
-        samples=wishes.samples or None,
-        seconds=float(wishes.length) if seconds == 0.0 else seconds,
-        title=wishes.title,
-        burn=sorted(wishes.burn),
-        side_by_side=wishes.side_by_side,
-        keep_frames=wishes.keep_frames,
+        samples=options.samples or None,
+        seconds=float(options.length) if seconds == 0.0 else seconds,
+        title=options.title,
+        burn=sorted(options.burn),
+        side_by_side=options.side_by_side,
+        keep_frames=options.keep_frames,
         resume=True,
     )
 
 
-def video_ending(wishes: Any) -> str:
+def video_ending(options: Any) -> str:
     """Return the extension of a video whose path has none."""
-    row = VIDEO_FORMATS.get(wishes.format)
+    row = VIDEO_FORMATS.get(options.format)
     return ".mp4" if row is None else row.ending
 
 
-def copy_video_settings(wishes: Any, operator: Any) -> None:
+def copy_video_settings(options: Any, operator: Any) -> None:
     """Copy the scene's settings to the operator of a button."""
     for name in ("format", *PROPERTY_NAMES):
-        setattr(operator, name, getattr(wishes, name))
+        setattr(operator, name, getattr(options, name))
 
 
 def video_settings(scene: bpy.types.Scene) -> Any:

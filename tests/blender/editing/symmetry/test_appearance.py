@@ -92,8 +92,8 @@ def seen(obj: Any) -> np.ndarray:
     return np.array([evaluated.matrix_world @ corner.co for corner in evaluated.to_mesh().vertices])
 
 
-def off(obj: Any, mate: Any) -> float:
-    mine, its = seen(obj) * [-1.0, 1.0, 1.0], seen(mate)
+def off(obj: Any, twin: Any) -> float:
+    mine, its = seen(obj) * [-1.0, 1.0, 1.0], seen(twin)
     assert len(mine) == len(its)
     return max(furthest(mine, its), furthest(its, mine))
 

@@ -59,17 +59,17 @@ TYPES = ["prismatic", "cylindrical", "screw", "universal", "euler", "ball", "pla
 def test_the_twin_of_a_joint_gets_its_type_mirrored(blank: Any, type_: str) -> None:
     rig = symmetrical()
     joint = knee(rig)
-    mate = twin_of(joint)
+    twin = twin_of(joint)
     pick(joint)
     assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
-    assert [record_of(each).joint.type for each in (joint, mate)] == [type_, type_]
+    assert [record_of(each).joint.type for each in (joint, twin)] == [type_, type_]
     assert twin_differences(rig) == [] and moves_as_its_image(rig)
     bpy.context.view_layer.update()
     assert twin_differences(rig) == [], "nothing follows what was done to both"
     dof = next(iter(record_of(joint).joint.dofs), None)
     if dof is not None:
         dof.damping = 0.25
-        assert record_of(mate).joint.dofs[0].damping == 0.25, "what is edited afterwards is followed"
+        assert record_of(twin).joint.dofs[0].damping == 0.25, "what is edited afterwards is followed"
 
 
 @pytest.mark.parametrize("name", ["fullbody1.skel", "humanoid2.jm", "hexapod.jm"])
@@ -93,11 +93,11 @@ def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
 def test_the_twin_of_a_swapped_or_moved_joint_is_edited_too(blank: Any) -> None:
     rig = symmetrical()
     joint = knee(rig)
-    mate = twin_of(joint)
-    before = [(record_of(each).joint.parent, record_of(each).joint.child) for each in (joint, mate)]
+    twin = twin_of(joint)
+    before = [(record_of(each).joint.parent, record_of(each).joint.child) for each in (joint, twin)]
     pick(joint)
     assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
-    after = [(record_of(each).joint.child, record_of(each).joint.parent) for each in (joint, mate)]
+    after = [(record_of(each).joint.child, record_of(each).joint.parent) for each in (joint, twin)]
     assert after == before and twin_differences(rig) == [] and moves_as_its_image(rig)
     bpy.context.scene.cursor.location = joint.matrix_world.translation + body(rig, LEG).matrix_world.col[1].xyz * 0.1
     places = {obj.name: obj.matrix_world.copy() for obj in parts(rig, "BODY")}
@@ -112,12 +112,12 @@ def test_the_twin_of_a_swapped_or_moved_joint_is_edited_too(blank: Any) -> None:
 def test_what_the_twin_cannot_do_is_done_to_neither(blank: Any) -> None:
     rig = symmetrical()
     joint = knee(rig)
-    mate = twin_of(joint)
-    record_of(mate).joint.parent = None  # its body was deleted by hand
+    twin = twin_of(joint)
+    record_of(twin).joint.parent = None  # its body was deleted by hand
     ends = record_of(joint).joint.parent, record_of(joint).joint.child
     stops = record_of(joint).joint.dofs[0].lower, record_of(joint).joint.dofs[0].upper
     pick(joint)
-    with pytest.raises(RuntimeError, match=f"{mate.name!r}: not between two bodies"):
+    with pytest.raises(RuntimeError, match=f"{twin.name!r}: not between two bodies"):
         bpy.ops.knuckle.swap_joint()
     assert (record_of(joint).joint.parent, record_of(joint).joint.child) == ends
     assert (record_of(joint).joint.dofs[0].lower, record_of(joint).joint.dofs[0].upper) == stops
@@ -166,12 +166,12 @@ def test_a_limb_is_duplicated_on_both_sides(blank: Any) -> None:
     assert {"Left" in obj.name for obj in fresh} == {True, False}
     assert twin_differences(rig) == [] and moves_as_its_image(rig)
     copy = next(obj for obj in fresh if record_of(obj).role == "BODY" and "Left" in obj.name)
-    mate = twin_of(copy)
+    twin = twin_of(copy)
     pick(copy)
-    stood = mate.matrix_basis.translation.copy()
+    stood = twin.matrix_basis.translation.copy()
     bpy.ops.transform.translate(value=(0.0, 0.0, 0.25))
     bpy.context.view_layer.update()
-    assert (mate.matrix_basis.translation - stood).length == pytest.approx(0.25, abs=1e-5)
+    assert (twin.matrix_basis.translation - stood).length == pytest.approx(0.25, abs=1e-5)
 
 
 def test_both_legs_are_split_off_and_remain_twins(blank: Any) -> None:
@@ -271,15 +271,15 @@ def test_an_edit_without_symmetric_editing_leaves_the_twin(blank: Any) -> None:
     """Without symmetrical editing, and with the option off, the twin is left as it is."""
     rig = symmetrical()
     joint = knee(rig)
-    mate = twin_of(joint)
+    twin = twin_of(joint)
     pick(joint)
     bpy.ops.knuckle.set_joint_type(type="ball", twins=False)
-    assert (record_of(joint).joint.type, record_of(mate).joint.type) == ("ball", "revolute")
+    assert (record_of(joint).joint.type, record_of(twin).joint.type) == ("ball", "revolute")
     settings(rig).symmetric = False
     bpy.ops.knuckle.set_joint_type(type="weld")
-    assert record_of(mate).joint.type == "revolute"
+    assert record_of(twin).joint.type == "revolute"
     assert compare_twins(now(rig), find_sides(now(rig)))
-    assert read_pose(rig, servo_channels(rig)[record_of(mate).source_id]).shape == (1,)
+    assert read_pose(rig, servo_channels(rig)[record_of(twin).source_id]).shape == (1,)
 
 
 def places(rig: Any) -> dict[str, np.ndarray]:

@@ -44,9 +44,9 @@ def corners(obj: Any, rig: Any) -> np.ndarray:
     return points @ pose[:3, :3].T + pose[:3, 3]
 
 
-def off_the_image(obj: Any, mate: Any, rig: Any, flip: np.ndarray = FLIP) -> float:
+def off_the_image(obj: Any, twin: Any, rig: Any, flip: np.ndarray = FLIP) -> float:
     """How far a mesh as it is seen is from the reflection of another."""
-    mine, its = corners(obj, rig) @ flip[:3, :3].T + flip[:3, 3], corners(mate, rig)
+    mine, its = corners(obj, rig) @ flip[:3, :3].T + flip[:3, 3], corners(twin, rig)
     return max(furthest(mine, its), furthest(its, mine))
 
 
@@ -58,7 +58,7 @@ def left_parts(rig: Any) -> dict[Any, Any]:
     """The parts behind the mirror plane that have a twin, with these."""
     plane = mirror_plane_of(rig)
     return {
-        o: mate for o, mate in twins_by_part(rig).items() if plane.height(np.array(o.matrix_basis.translation)) < 0.0
+        o: twin for o, twin in twins_by_part(rig).items() if plane.height(np.array(o.matrix_basis.translation)) < 0.0
     }
 
 
@@ -125,10 +125,10 @@ def test_the_plane_does_not_follow_what_was_edited(blank: Any) -> None:
     bpy.context.view_layer.update()
     pick(*pairs)
     assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
-    for obj, mate in pairs.items():
+    for obj, twin in pairs.items():
         x, y, z = before[obj]
         assert obj.matrix_basis.translation[:] == pytest.approx((x - 0.05, y, z), abs=1e-6)
-        assert mate.matrix_basis.translation[:] == pytest.approx((0.05 - x, y, z), abs=1e-6)
+        assert twin.matrix_basis.translation[:] == pytest.approx((0.05 - x, y, z), abs=1e-6)
 
 
 def test_the_plane_is_the_mechanisms_and_can_be_changed(blank: Any, tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def document(right: list[dict[str, Any]] = [], joint: str = "Ry") -> dict[str, A
             for name, pair in zip(("hip", "kneecap"), ends, strict=True)
         ]
     pins = [["left_thigh", "pin"], ["left_shin", "pin"]]
-    hook, ground = ["base", "hook"], ["fixed", "origin"]
+    parenting, ground = ["base", "hook"], ["fixed", "origin"]
     own = [
         {"name": "left_muscle", "type": "spring", "body_frame_pair": pins, **LAWS},
         {"name": "left_rail", "type": "spring", "distance_type": "Tx", "body_frame_pair": pins, **LAWS},
-        {"name": "guide", "type": "damper", "distance_type": "Tz", "body_frame_pair": [hook, pins[1]], **LAWS},
+        {"name": "guide", "type": "damper", "distance_type": "Tz", "body_frame_pair": [parenting, pins[1]], **LAWS},
         {"name": "tether", "type": "spring", "distance_type": "Ty", "body_frame_pair": [ground, pins[0]], **LAWS},
         {"name": "left_stop", "type": "spring", "joint": "left_hip", **LAWS},
         {"name": "between", "type": "spring", "body_frame_pair": [pins[0], ["right_thigh", "pin"]], **LAWS},

@@ -94,20 +94,20 @@ def test_what_has_no_keys_is_mirrored_without(blank: Any, chosen: str) -> None:
         rig.pose.bones[body_.parent_bone].keyframe_insert("rotation_euler", index=2, frame=1)
         pick(body_)
     joint = joint_of(rig, body_)
-    mate = twin_of(joint)
+    twin = twin_of(joint)
     body_.location.z += 0.3
     record_of(joint).joint.dofs[0].upper += 0.2
     bpy.ops.ed.undo_push(message="edited")
-    was = record_of(mate).joint.dofs[0].lower, record_of(mate).joint.dofs[0].upper, twin_of(body_).location.z
+    was = record_of(twin).joint.dofs[0].lower, record_of(twin).joint.dofs[0].upper, twin_of(body_).location.z
     assert bpy.ops.knuckle.mirror_to_twin(keys=True) == {"FINISHED"}
-    now_ = record_of(mate).joint.dofs[0].lower, record_of(mate).joint.dofs[0].upper, twin_of(body_).location.z
+    now_ = record_of(twin).joint.dofs[0].lower, record_of(twin).joint.dofs[0].upper, twin_of(body_).location.z
     assert now_ != was
     bpy.ops.ed.undo_push(message="after")
     bpy.ops.ed.undo()
     rig = the_rig()
     body_ = body(rig, "Right Rear Femur")
-    mate = twin_of(joint_of(rig, body_))
-    back = record_of(mate).joint.dofs[0].lower, record_of(mate).joint.dofs[0].upper, twin_of(body_).location.z
+    twin = twin_of(joint_of(rig, body_))
+    back = record_of(twin).joint.dofs[0].lower, record_of(twin).joint.dofs[0].upper, twin_of(body_).location.z
     assert back == was
 
 
@@ -201,11 +201,11 @@ def test_symmetric_editing_copies_edited_values_to_the_twin(blank: Any) -> None:
     settings(rig).symmetric = True
     bpy.context.view_layer.update()
     joint = next(obj for obj in parts(rig, "JOINT") if twin_of(obj) and record_of(obj).joint.dofs[0].use_upper)
-    mate, dof = twin_of(joint), record_of(joint).joint.dofs[0]
+    twin, dof = twin_of(joint), record_of(joint).joint.dofs[0]
     dof.upper, dof.gain, dof.max_force = 0.9, 7.0, 55.0
     body = next(obj for obj in parts(rig, "BODY") if twin_of(obj))
     record_of(body).mass = 4.5
-    theirs = record_of(mate).joint.dofs[0]
+    theirs = record_of(twin).joint.dofs[0]
     assert (theirs.gain, theirs.max_force, record_of(twin_of(body)).mass) == (7.0, 55.0, 4.5)
     assert twin_differences(rig) == []
     settings(rig).symmetric = False
@@ -216,11 +216,11 @@ def test_symmetric_editing_copies_edited_values_to_the_twin(blank: Any) -> None:
 def test_what_is_deleted_is_nobodys_twin(blank: Any) -> None:
     rig = made("hexapod.jm")
     gone = next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == "Right Front Femur")
-    mate = twin_of(gone)
-    assert mate is not None
+    twin = twin_of(gone)
+    assert twin is not None
     pick(gone)
     assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
-    assert record_of(mate).twin == ""
+    assert record_of(twin).twin == ""
     mechanism = now(rig)
     for some in (mechanism.bodies, mechanism.joints):
         assert {part.twin for part in some if part.twin} <= {part.id for part in some}
@@ -268,7 +268,7 @@ def test_what_is_selected_is_followed_while_bones_are_posed(blank: Any) -> None:
     as it hangs on the model again."""
     rig = symmetrical()
     body, bone = paired(rig, "BODY"), rig.pose.bones[-1]
-    mate = twin_of(body)
+    twin = twin_of(body)
     pick(body)
 
     def posed() -> None:
@@ -288,22 +288,22 @@ def test_what_is_selected_is_followed_while_bones_are_posed(blank: Any) -> None:
         posed()
 
     for _ in range(3):
-        assert steps_of(mate, posed) == 0.0
-        assert steps_of(mate, pushed) == pytest.approx(0.25, abs=1e-5)
+        assert steps_of(twin, posed) == 0.0
+        assert steps_of(twin, pushed) == pytest.approx(0.25, abs=1e-5)
     named()
-    assert mate.name == "Right Wing"
+    assert twin.name == "Right Wing"
     posed()
     reparented(None)
-    assert steps_of(mate, pushed) == 0.0
+    assert steps_of(twin, pushed) == 0.0
     posed()
-    assert steps_of(mate, lambda: reparented(rig)) == pytest.approx(0.25, abs=1e-5)
+    assert steps_of(twin, lambda: reparented(rig)) == pytest.approx(0.25, abs=1e-5)
 
 
 def test_what_goes_back_while_bones_are_posed_takes_its_twin_back(blank: Any) -> None:
     """The twin followed meanwhile, in a change without a posed bone."""
     rig = symmetrical()
     body, bone = paired(rig, "BODY"), rig.pose.bones[-1]
-    mate = twin_of(body)
+    twin = twin_of(body)
     pick(body)
 
     def pushed(way: float, angle: float) -> None:
@@ -313,26 +313,26 @@ def test_what_goes_back_while_bones_are_posed_takes_its_twin_back(blank: Any) ->
         bpy.context.view_layer.update()
 
     pushed(0.0, 0.1)
-    at_first = mate.matrix_basis.translation.copy()
-    assert steps_of(mate, lambda: pushed(0.25, 0.0)) == pytest.approx(0.25, abs=1e-5)
-    assert steps_of(mate, lambda: pushed(-0.25, 0.1)) == pytest.approx(0.25, abs=1e-5)
-    assert (mate.matrix_basis.translation - at_first).length == pytest.approx(0.0, abs=1e-5)
+    at_first = twin.matrix_basis.translation.copy()
+    assert steps_of(twin, lambda: pushed(0.25, 0.0)) == pytest.approx(0.25, abs=1e-5)
+    assert steps_of(twin, lambda: pushed(-0.25, 0.1)) == pytest.approx(0.25, abs=1e-5)
+    assert (twin.matrix_basis.translation - at_first).length == pytest.approx(0.0, abs=1e-5)
 
 
 def test_a_copy_is_nobodys_twin(blank: Any) -> None:
     rig = symmetrical()
     body = paired(rig, "BODY")
-    mate = twin_of(body)
+    twin = twin_of(body)
     pick(body)
     bpy.ops.object.duplicate()
     bpy.context.view_layer.update()
     copy = bpy.context.view_layer.objects.active
-    assert twin_of(copy) is None and twin_of(mate) == body
+    assert twin_of(copy) is None and twin_of(twin) == body
     live_mirror.check_symmetric_models()  # as undo and redo do
     stood = copy.matrix_basis.copy()
-    assert steps_of(body, lambda: move(mate, 0.0, 0.2, 0.0)) == pytest.approx(0.2, abs=1e-5)
+    assert steps_of(body, lambda: move(twin, 0.0, 0.2, 0.0)) == pytest.approx(0.2, abs=1e-5)
     assert copy.matrix_basis == stood
-    assert steps_of(mate, lambda: move(copy, 0.0, 0.0, 0.3)) == 0.0
+    assert steps_of(twin, lambda: move(copy, 0.0, 0.0, 0.3)) == 0.0
 
 
 def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) -> None:
@@ -414,8 +414,8 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
     for side in (joint_frame_world, joint_child_frame_world):
         assert side(right, bodies) == pytest.approx(flip @ side(left, bodies) @ flip, abs=1e-6)
     assert twin_differences(rig) == []
-    mate = twin_of(joints[-1])
-    record = record_of(mate).joint
+    twin = twin_of(joints[-1])
+    record = record_of(twin).joint
     record.is_open, record.opening = True, [x for row in Matrix.Translation((0.0, 0.5, 0.0)) for x in row]
     assert {each.what for each in twin_differences(rig)} == {"opening of the loop"}
     pick(joints[-1])

@@ -189,7 +189,7 @@ def test_a_servo_between_two_free_links_moves_both(blank: Any, ratio: float) -> 
     del mechanism.joints[0]
     rig = put_world(mechanism, "KEYS", 1)
     blank.scene.frame_set(1)
-    plant = gather_joint_state(rig)
+    joint_state = gather_joint_state(rig)
     one = (1.0 + 0.01) / 12.0 + 0.25
-    (moved,) = ReflectedInertia(plant, plant.poses()).of_single_dof_joints(plant)
+    (moved,) = ReflectedInertia(joint_state, joint_state.poses()).of_single_dof_joints(joint_state)
     assert moved == pytest.approx(1.0 / (1.0 / one + 1.0 / (ratio * one)), rel=1e-4)

@@ -137,8 +137,8 @@ def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
 
 def test_bodies_that_begin_in_one_another_are_reported_unless_filtered(blank: Any) -> None:
     rig = limp(skel(OVERLAPPING), self_collide=True)
-    truth = baked(rig, 5)
-    assert truth.penetration == pytest.approx(0.4, abs=1e-4)
+    accuracy = baked(rig, 5)
+    assert accuracy.penetration == pytest.approx(0.4, abs=1e-4)
     assert rig.data.knuckle.accuracy.deepest_frame == 1
     assert set(rig.data.knuckle.accuracy.deepest_names.split()) in ({"a", "b"}, {"a", "c"})
 

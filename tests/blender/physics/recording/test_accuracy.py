@@ -97,9 +97,9 @@ def test_how_deep_bodies_are_in_the_ground_is_measured_on_what_is_seen(blank: An
         return -float((corners @ pose[2, :3] + pose[2, 3]).min())
 
     depths = play(blank.scene, 90, depth)
-    truth = baked(rig, 90)
+    accuracy = baked(rig, 90)
     assert max(depths) > 1e-4, "it strikes the ground"
-    assert truth.penetration == pytest.approx(max(depths), abs=2e-5)
+    assert accuracy.penetration == pytest.approx(max(depths), abs=2e-5)
     kept = rig.data.knuckle.accuracy
     assert kept.deepest_frame == int(np.argmax(depths)) + 1
     assert kept.deepest_names == "Crate\n"
@@ -262,7 +262,7 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
         dof.max_force = force
     rig = put_world(mechanism, "SERVO", 1)
     recording = recorded(blank.scene, rig, 31)
-    (item,) = recording.plant.multi_dof_joints
+    (item,) = recording.joint_state.multi_dof_joints
     seen = np.abs(item.coordinates(recording.poses)[1:]).max(axis=1)
     (found,) = [joint for joint in accuracy_of_recording(blank.scene, recording).joints if joint.id == "both"]
     assert found.is_revolute
@@ -293,8 +293,10 @@ def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> N
     assert joint_values_from_transform(held.joint, _joint_transforms(held, recording.poses))[0] == pytest.approx(
         wanted, abs=1e-4
     )
-    several = [each.now(recording.poses[0]) for each in recording.plant.multi_dof_joints if each.joint.id == chord.id]
-    lone = dict(zip(recording.plant.joints, recording.values[0, :, None], strict=True))
+    several = [
+        each.now(recording.poses[0]) for each in recording.joint_state.multi_dof_joints if each.joint.id == chord.id
+    ]
+    lone = dict(zip(recording.joint_state.joints, recording.values[0, :, None], strict=True))
     assert (several or [lone[chord.id]])[0] == pytest.approx(wanted, abs=1e-4)
 
 
@@ -357,7 +359,7 @@ def test_in_slow_motion_and_fast_servos_keep_to_their_keys(blank: Any, speed: fl
     blank.scene.rigidbody_world.time_scale = speed
     rig.data.knuckle.drive = "SERVO"
     recording = recorded(blank.scene, rig, 40)
-    place = recording.plant.joints.index("arm")
+    place = recording.joint_state.joints.index("arm")
     # from rest it takes some frames to catch up; at another rate than the world's it stays 0.03 behind or ahead
     assert np.abs(recording.values[5:, place] - wanted[5:]).max() < 0.002
 
@@ -395,11 +397,11 @@ def test_separations_of_a_scaled_model_are_those_of_its_bodies(blank: Any, size:
     seen = max(play(blank.scene, 40, share))
     assert seen > 2e-4
     recording = recorded(blank.scene, rig, 40)
-    truth = accuracy_of_recording(blank.scene, recording)
-    (found,) = [joint for joint in truth.joints if joint.id == "hinge 1"]
+    accuracy = accuracy_of_recording(blank.scene, recording)
+    (found,) = [joint for joint in accuracy.joints if joint.id == "hinge 1"]
     assert found.share == pytest.approx(seen, rel=2e-3)
     assert recording.max_joint_separation() == pytest.approx(found.separation, rel=0.1)
-    assert truth.energy_gained < 0.005
+    assert accuracy.energy_gained < 0.005
 
 
 @pytest.mark.parametrize("size", [2.0, 0.1])
@@ -485,7 +487,7 @@ def test_prismatic_joints_of_a_scaled_model_keep_their_keys_and_stops(blank: Any
     bpy.context.view_layer.update()
     rig.data.knuckle.drive = "SERVO"
     recording = recorded(blank.scene, rig, 60)
-    values = recording.values[:, recording.plant.joints.index("arm")]
+    values = recording.values[:, recording.joint_state.joints.index("arm")]
     free = np.flatnonzero((wanted > -0.25) & (wanted < 0.45))
     assert (values.min(), values.max()) == pytest.approx((-0.3, 0.5), abs=0.01)
     assert np.abs(values - wanted)[free[free > 5]].max() < 0.06

@@ -89,7 +89,7 @@ def test_on_keys_the_model_does_what_it_did_under_physics(blank: Any, how: str, 
     baked_poses, baked_values = run(rig, 90, document, joints)
     assert np.abs(baked_poses - poses).max() < 1e-4
     assert np.abs(baked_values - values).max() < 1e-4
-    by_joint = dict(zip(recording.plant.joints, recording.values.T, strict=True))
+    by_joint = dict(zip(recording.joint_state.joints, recording.values.T, strict=True))
     for column, number in enumerate(joints):
         assert by_joint[str(number)] == pytest.approx(baked_values[:, column], abs=1e-4)
     clear_of_physics(rig)

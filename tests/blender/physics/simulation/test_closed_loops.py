@@ -28,17 +28,17 @@ def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarra
     values = way((frames - 1.0) / (60.0 * seconds))
     driver = live_loops(rig)[0].drivers[0]
     key_servos(rig, "drive", {driver: (frames, values, LINEAR)})
-    plant = gather_joint_state(rig)
-    assert np.count_nonzero([empty.knuckle.joint.is_dependent for empty in plant.empties]) >= 2
-    return plant, plant.joints.index(driver), values
+    joint_state = gather_joint_state(rig)
+    assert np.count_nonzero([empty.knuckle.joint.is_dependent for empty in joint_state.empties]) >= 2
+    return joint_state, joint_state.joints.index(driver), values
 
 
-def run(scene: Any, plant: Any, number: int, frames: int) -> tuple[np.ndarray, np.ndarray]:
+def run(scene: Any, joint_state: Any, number: int, frames: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest gap at every frame, and the driver's values."""
 
     def look() -> tuple[float, float]:
-        poses = plant.poses()
-        return float(plant.separations(poses).max()), float(plant.coordinates(poses)[number])
+        poses = joint_state.poses()
+        return float(joint_state.separations(poses).max()), float(joint_state.coordinates(poses)[number])
 
     gaps, values = np.array(play(scene, frames, look)).T
     return gaps, np.unwrap(values)
@@ -62,16 +62,16 @@ def shortest(mechanism: Any) -> float:
 def test_a_loop_holds_through_full_cycles(blank: Any, mechanism: Any, reach: float | None) -> None:
     """Cranks go round, other drivers swing to and fro."""
     way = (lambda s: 2.0 * math.pi * s) if reach is None else (lambda s: reach * np.sin(2.0 * math.pi * s))
-    plant, number, values = drive(mechanism, way, 1.5)
-    gaps, found = run(blank.scene, plant, number, len(values))
+    joint_state, number, values = drive(mechanism, way, 1.5)
+    gaps, found = run(blank.scene, joint_state, number, len(values))
     assert gaps.max() < BAR * shortest(mechanism)
     assert np.ptp(found) > 0.9 * np.ptp(values)
     assert abs(found[-1] - values[-1]) < 2e-3
 
 
 def test_the_rocker_is_where_its_crank_has_it(blank: Any) -> None:
-    plant, number, values = drive(loops.crank_rocker(0.8), lambda s: 2.0 * math.pi * s, 1.5)
-    bodies = objects_of(plant.rig, "BODY")
+    joint_state, number, values = drive(loops.crank_rocker(0.8), lambda s: 2.0 * math.pi * s, 1.5)
+    bodies = objects_of(joint_state.rig, "BODY")
 
     def look() -> tuple[float, float]:
         tip, middle = world_of(bodies["crank"])[:3, 3], world_of(bodies["rocker"])[:3, 3]

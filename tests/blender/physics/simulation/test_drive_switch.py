@@ -81,10 +81,10 @@ def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
     from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     rig, mechanism = loop(blank.scene)
-    plant, bodies = gather_joint_state(rig), objects_of(rig, "BODY")
+    joint_state, bodies = gather_joint_state(rig), objects_of(rig, "BODY")
 
     def look() -> Any:
-        gap = float(plant.separations(plant.poses()).max())
+        gap = float(joint_state.separations(joint_state.poses()).max())
         return gap, np.array([world_of(bodies[body.id]) for body in mechanism.bodies])
 
     gaps, poses = zip(*play(blank.scene, 36, look), strict=True)

@@ -246,9 +246,9 @@ def test_keys_move_a_mapped_servo_of_what_has_no_gait(blank: Any, drive: str) ->
     played(rig, live, last=50)
     wanted = live.live.servo_values[joint]
     assert wanted < begun - 0.1
-    plant = gather_joint_state(rig)
+    joint_state = gather_joint_state(rig)
     if drive == "SERVO":
-        actual = plant.coordinates(plant.poses())[plant.joints.index(joint)]
+        actual = joint_state.coordinates(joint_state.poses())[joint_state.joints.index(joint)]
         assert actual == pytest.approx(wanted, abs=0.08), "it tracks what keys tell"
     else:
         assert getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] == pytest.approx(wanted, abs=1e-6)

@@ -192,20 +192,20 @@ def test_several_models_leave_a_users_world_as_it_was(blank: Any, order: tuple[i
     world = scene.rigidbody_world
     world.constraints = bpy.data.collections.new("My Constraints")
     peg = bpy.data.objects.new("Peg", ball.data)
-    hook = bpy.data.objects.new("Hook", None)
-    for obj, held in ((peg, world.collection), (hook, world.constraints)):
+    parenting = bpy.data.objects.new("Hook", None)
+    for obj, held in ((peg, world.collection), (parenting, world.constraints)):
         scene.collection.objects.link(obj)
         held.objects.link(obj)
         obj.location = (20, 0, 32)
     peg.rigid_body.type = "PASSIVE"
-    hook.rigid_body_constraint.type = "POINT"
-    hook.rigid_body_constraint.object1, hook.rigid_body_constraint.object2 = peg, ball
+    parenting.rigid_body_constraint.type = "POINT"
+    parenting.rigid_body_constraint.object1, parenting.rigid_body_constraint.object2 = peg, ball
     world.effector_weights.gravity, world.use_split_impulse = 0.5, True
     rigs = [put(ARM, physics=False), put(ARM, physics=False), put(FLOATING, "floating.skel", physics=False)]
     play(scene, 5, lambda: None)
     scene.frame_set(1)
     before = everything(scene)
-    hung = values(hook.rigid_body_constraint)
+    hung = values(parenting.rigid_body_constraint)
     for rig, drive in zip(rigs, ("SERVO", "LIMP", "LIMP"), strict=True):
         build_physics(scene, rig)
         rig.data.knuckle.drive = drive
@@ -215,7 +215,7 @@ def test_several_models_leave_a_users_world_as_it_was(blank: Any, order: tuple[i
         play(scene, 5, lambda: None)
     scene.frame_set(1)
     assert differences(before, everything(scene)) == {}
-    assert values(hook.rigid_body_constraint) == hung
+    assert values(parenting.rigid_body_constraint) == hung
     assert [obj.name for obj in world.collection.objects] == ["Ball", "Peg"]
     swing = play(scene, 60, lambda: np.linalg.norm(world_of(ball)[:3, 3] - [20, 0, 32]))
     assert np.ptp(swing) < 0.05, "it still hangs"
@@ -231,12 +231,12 @@ def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypa
     scene = blank.scene
     rig = put(FLOATING, "floating.skel")
     bodies = [*objects_of(rig, "BODY").values()]
-    hook = bpy.data.objects.new("Hook", None)
-    scene.collection.objects.link(hook)
+    parenting = bpy.data.objects.new("Hook", None)
+    scene.collection.objects.link(parenting)
     if scene.rigidbody_world.constraints is None:
         scene.rigidbody_world.constraints = bpy.data.collections.new("My Constraints")
-    scene.rigidbody_world.constraints.objects.link(hook)
-    held = hook.rigid_body_constraint
+    scene.rigidbody_world.constraints.objects.link(parenting)
+    held = parenting.rigid_body_constraint
     held.object1, held.object2 = bodies
 
     def fails(_scene: Any) -> None:
@@ -248,4 +248,4 @@ def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypa
         with pytest.raises(RuntimeError, match="cannot be built"):
             clear_physics(scene, rig)
     assert [held.object1, held.object2] == bodies
-    assert held.id_data == hook
+    assert held.id_data == parenting

@@ -26,9 +26,11 @@ def test_fitted_chains_keep_their_joints_together_as_they_fall(
     blank: Any, long: float, ratio: float, bar: float
 ) -> None:
     rig = put_world(chain(long, ratio), "LIMP", 1.0)
-    plant = plant_of(rig)
+    joint_state = plant_of(rig)
     seen = play(
-        blank.scene, 60, lambda: (float(plant.separations(plant.poses()).max()), float(plant.poses()[-2][2, 3]))
+        blank.scene,
+        60,
+        lambda: (float(joint_state.separations(joint_state.poses()).max()), float(joint_state.poses()[-2][2, 3])),
     )
     gaps, heights = zip(*seen, strict=True)
     assert max(gaps) < bar * long
@@ -40,8 +42,12 @@ def test_chains_that_fall_into_their_stops_hold_together(blank: Any, long: float
     mechanism = chain(long, ratio)
     for joint in mechanism.joints:
         joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
-    plant = plant_of(put_world(mechanism, "LIMP", 1.0))
-    look = lambda: (float(plant.separations(plant.poses()).max()), np.abs(plant.coordinates(plant.poses())).max())  # noqa: E731
+    joint_state = plant_of(put_world(mechanism, "LIMP", 1.0))
+
+    def look() -> tuple[float, float]:
+        poses = joint_state.poses()
+        return float(joint_state.separations(poses).max()), float(np.abs(joint_state.coordinates(poses)).max())
+
     gaps, turns = zip(*play(blank.scene, 60, look), strict=True)
     assert max(gaps) < bar * long
     assert max(turns) == pytest.approx(0.3, abs=0.01)
@@ -53,20 +59,21 @@ def test_servos_hold_small_chains_together(blank: Any, ratio: float) -> None:
     from addon.blender.animation.keying import LINEAR, key_servos
 
     rig = put_world(chain(0.02, ratio), "SERVO", 0.5)
-    plant, frames = plant_of(rig), np.arange(1.0, 32.0)
+    joint_state, frames = plant_of(rig), np.arange(1.0, 32.0)
     tracks = {
-        joint: (frames, 0.4 * np.sin(math.pi * (frames - 1) / 15 + k), LINEAR) for k, joint in enumerate(plant.joints)
+        joint: (frames, 0.4 * np.sin(math.pi * (frames - 1) / 15 + k), LINEAR)
+        for k, joint in enumerate(joint_state.joints)
     }
     key_servos(rig, "swing", tracks)
-    gaps = play(blank.scene, 31, lambda: float(plant.separations(plant.poses()).max()))
+    gaps = play(blank.scene, 31, lambda: float(joint_state.separations(joint_state.poses()).max()))
     assert max(gaps) < 1e-3 * 0.02
 
 
 @pytest.mark.parametrize(("long", "amplitude"), [(1.0, 2.0), (0.1, 1.0)])
 def test_a_pendulum_keeps_its_period_and_its_amplitude(blank: Any, long: float, amplitude: float) -> None:
     rig = put_world(chain(long, links=1, lean=amplitude), "LIMP", 10.0)
-    plant = plant_of(rig)
-    found, last = swings(np.array(play(blank.scene, 600, lambda: lean_of(plant.poses()[0]))), 60.0)
+    joint_state = plant_of(rig)
+    found, last = swings(np.array(play(blank.scene, 600, lambda: lean_of(joint_state.poses()[0]))), 60.0)
     assert found == pytest.approx(period(long, amplitude), rel=2e-3)
     assert last == pytest.approx(amplitude, rel=5e-3)
 

@@ -489,7 +489,7 @@ def test_under_physics_the_path_is_where_the_bodies_go(blank: Any, tmp_path: Pat
     from addon.blender.physics.recording.bake import record
 
     recording = record(bpy.context.scene, rig, 31)
-    (place,) = [k for k, obj in enumerate(recording.plant.bodies) if obj.knuckle.source_name == "Chassis"]
+    (place,) = [k for k, obj in enumerate(recording.joint_state.bodies) if obj.knuckle.source_name == "Chassis"]
     world = np.array(rig.matrix_world)
     for time in list(columns[ROOT_COLUMNS[0]])[:-1]:
         at = time * rate()

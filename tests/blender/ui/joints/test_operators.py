@@ -107,18 +107,18 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     from addon.core.editing.mirroring import motion_mirror
 
     empty = joints(hexapod)["Left Front Knee"]
-    mate = twin_of(empty)
-    own, its = empty.knuckle.joint.dofs[0], mate.knuckle.joint.dofs[0]
+    twin = twin_of(empty)
+    own, its = empty.knuckle.joint.dofs[0], twin.knuckle.joint.dofs[0]
     own.lower, own.upper, own.max_force, own.servo_stiffness = -0.1, 0.7, 33.0, 21.0
-    place = mate.matrix_basis.copy()
+    place = twin.matrix_basis.copy()
     pick(empty)
     assert bpy.ops.knuckle.copy_joint(to="TWINS") == {"FINISHED"}
     part = motion_mirror(extract(settings(hexapod).collection)).joints[empty.knuckle.source_id].parts[0]
     image = np.sort(part.matrix[0, 0] * np.array([-0.1, 0.7]))
     assert (its.lower, its.upper) == pytest.approx(tuple(image))
     assert (its.max_force, its.servo_stiffness) == (33.0, 21.0)
-    assert mate.matrix_basis == place
-    for each in (empty, mate):
+    assert twin.matrix_basis == place
+    for each in (empty, twin):
         each.knuckle.twin = ""
     with pytest.raises(RuntimeError, match="No selected joint has a twin"):
         bpy.ops.knuckle.copy_joint(to="TWINS")

@@ -154,14 +154,14 @@ def test_stops_of_several_degrees_and_of_a_balls_parts(blank: Any) -> None:
 
 def test_the_other_half_follows_where_editing_is_symmetrical(hexapod: Any) -> None:
     empty, dof, _bone = knee(hexapod, 0.2)
-    mate = twin_of(empty)
+    twin = twin_of(empty)
     settings(hexapod).symmetric = True
     bpy.ops.knuckle.set_stops(to="UPPER")
     part = motion_mirror(extract(settings(hexapod).collection)).joints[record_of(empty).source_id].parts[0]
     image = sorted(float(part.matrix[0, 0]) * value for value in (dof.lower, dof.upper))
-    theirs = record_of(mate).joint.dofs[0]
+    theirs = record_of(twin).joint.dofs[0]
     assert [theirs.lower, theirs.upper] == pytest.approx(image)
-    limit = next(c for c in hexapod.pose.bones[record_of(mate).source_name].constraints if c.type == "LIMIT_ROTATION")
+    limit = next(c for c in hexapod.pose.bones[record_of(twin).source_name].constraints if c.type == "LIMIT_ROTATION")
     assert [limit.min_z, limit.max_z] == pytest.approx(image), "its bone, too"
 
 

@@ -60,8 +60,8 @@ def rendering(rig: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(modal_tasks, "_TIME_SLICE", 0.0)
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 60, 1, 6
-    wishes = scene.knuckle_film
-    wishes.filepath, wishes.format, wishes.size = str(tmp_path / "flap.mp4"), "OWN", (64, 48)
+    options = scene.knuckle_film
+    options.filepath, options.format, options.size = str(tmp_path / "flap.mp4"), "OWN", (64, 48)
     held: list[Any] = []
     cls = getattr(bpy.types, bpy.ops.knuckle.render_film.idname())
 
@@ -70,7 +70,7 @@ def rendering(rig: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return cls.invoke(self, context, None)
 
     monkeypatch.setattr(cls, "execute", execute)
-    words = {name: getattr(wishes, name) for name in ("filepath", "format", "size")}
+    words = {name: getattr(options, name) for name in ("filepath", "format", "size")}
     assert bpy.ops.knuckle.render_film(samples=1, **words) == {"RUNNING_MODAL"}
     yield held[0]
     held[0]._leave()
@@ -241,15 +241,15 @@ def test_the_video_summary_has_size_duration_and_frames(rig: Any, tmp_path: Path
 
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
-    wishes = video_settings(scene)
+    options = video_settings(scene)
     assert (
-        video_summary(scene, "a.mp4", video_render_options(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
+        video_summary(scene, "a.mp4", video_render_options(options)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
     )
-    assert video_summary(scene, "a.png", video_render_options(wishes)) == "1280 x 720, one picture"
-    wishes.format, wishes.length = "LOOP", "8"
-    assert video_ending(wishes) == ".gif"
+    assert video_summary(scene, "a.png", video_render_options(options)) == "1280 x 720, one picture"
+    options.format, options.length = "LOOP", "8"
+    assert video_ending(options) == ".gif"
     assert (
-        video_summary(scene, "a.gif", video_render_options(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
+        video_summary(scene, "a.gif", video_render_options(options)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
     )
 
 
