@@ -214,11 +214,11 @@ def surface_distance(shape: Shape, points: Array) -> Array:
     For a point outside a pyramid's edges it is a lower bound, for an ellipsoid an upper one.
 
     Raises:
-        ValueError: The surface of this type is not defined by its size.
+        LookupError: The surface of this type is not defined by its size.
     """
     measure = _DISTANCES.get(shape.type)
     if measure is None:
-        raise ValueError(f"Surface of a {shape.type} cannot be computed from its size")
+        raise LookupError(f"Surface of a {shape.type} cannot be computed from its size")
     back = inverse(shape.pose)
     return measure(shape.size, np.asarray(points) @ back[:3, :3].T + back[:3, 3])
 

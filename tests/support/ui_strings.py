@@ -36,11 +36,11 @@ _SENTENCES = {
     "how",
     "like",
     "meant",
+    "message",
     "note",
     "said",
     "side",
     "stretch",
-    "told",
     "why",
 }
 #: How the table of joints ends the tooltips of its fields.

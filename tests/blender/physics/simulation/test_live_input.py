@@ -291,6 +291,7 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
 
     import addon
     from addon.blender.animation import gait
+    from addon.blender.events.runtime_state import all_states
     from addon.blender.physics.simulation import live_input
 
     rig = imported(drive=drive)
@@ -302,7 +303,7 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
     try:
         end()
         assert live.is_over and not live_input.live_sessions()
-        assert not gait._live_values
+        assert all(each.values == gait.LiveValues() for each in all_states(gait._LiveInput))
         live.end()  # once more is nothing
     finally:
         addon.register()
