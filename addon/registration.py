@@ -49,7 +49,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     from .blender import ui  # 0.2 s that unregistered use does not need
 
     properties.register()
-    handlers.register_states()  # first of all handlers
+    handlers.register_states()
     change_counter.register()
     copied_mechanisms.register()  # before handlers that take a new name for the user's
     migration.register()  # before any handler reads a mechanism

@@ -218,10 +218,10 @@ def register_states() -> None:
     connect(_STATE_HANDLERS)
 
 
-def unregister_states() -> None:
-    """Remove the handlers that end states, and end all states."""
+def unregister_states(lifetime: Lifetime = Lifetime.PROGRAM) -> None:
+    """Remove the handlers that end states, and end the states up to a lifetime: all by default."""
     disconnect(_STATE_HANDLERS)
-    end_states(Lifetime.PROGRAM)
+    end_states(lifetime)
 
 
 @persistent

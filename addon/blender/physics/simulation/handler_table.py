@@ -19,7 +19,8 @@ from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.queries import parts, rig_of
 from ...data.rigid_bodies import apply_masses
 from ...events import signals
-from ...events.handlers import Connections, Handlers, connect, disconnect
+from ...events.handlers import Connections, Handlers, connect, disconnect, register_states, unregister_states
+from ...events.runtime_state import Lifetime
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
@@ -185,6 +186,7 @@ def register() -> None:
     """
     atexit.unregister(_disconnect_all)
     atexit.register(_disconnect_all)
+    register_states()  # also for scripts that use only functions of ours
     connect(_HANDLERS, _CONNECTIONS)
 
 
@@ -203,3 +205,4 @@ def _disconnect_all() -> None:
     cached_frames.clear_status_text()
     undo_guard.after_history_step()
     clear_controllers()
+    unregister_states(Lifetime.FILE)
