@@ -373,7 +373,7 @@ def rollback_on_error() -> Iterator[None]:
     collections. Bones and values of records are not restored.
     """
     moment = newest_session_uid(BUILT_KINDS)
-    parts = [(obj, *_object_state(obj)) for obj in bpy.data.objects if record_of(obj).role != "NONE"]
+    states = [(obj, *_object_state(obj)) for obj in bpy.data.objects if record_of(obj).role != "NONE"]
     models = [
         (data, _values(armature_settings(data), _MODEL_FIELDS)) for data in bpy.data.armatures if data.library is None
     ]
@@ -386,7 +386,7 @@ def rollback_on_error() -> Iterator[None]:
             for holder, objects, children in held:
                 _restore_members(holder.objects, objects)
                 _restore_members(holder.children, children)
-            for obj, record, hung, inverse, place in parts:
+            for obj, record, hung, inverse, place in states:
                 _restore_values(record_of(obj), record)
                 _restore_values(obj, hung)
                 obj.matrix_parent_inverse = inverse
