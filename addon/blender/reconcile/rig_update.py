@@ -117,7 +117,7 @@ def update_armature(
         present: State of the mechanism before the edit; None: nothing that poses it was edited yet.
         edits: Changes of joints, by id.
         made: New joints, and new bodies that are placed by their joints; other bodies stay where they are seen.
-        mechanism: The mechanism as its objects have it; None: it is read from them.
+        mechanism: The mechanism as its objects have it, which is changed; None: it is read from them.
 
     Returns:
         The report.
@@ -411,8 +411,8 @@ def _update_bones(
     chains = joint_bones(rig)  # of all at once: one by one needs bodies parented to bones, which they are not yet
     for joint_id in limited:
         stops = stops_by_bone(empties[joint_id], chains.get(joint_id, ())) if joint_id in empties else {}
-        for name, here in stops.items():
-            set_bone_limits(rig.pose.bones[name], here)
+        for name in chains.get(joint_id, ()):
+            set_bone_limits(rig.pose.bones[name], stops.get(name, ()))
     _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
     assign_dials(rig, names, decided, set(names) - shaped)
     add_screw_drivers(rig, names, decided)

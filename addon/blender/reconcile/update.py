@@ -14,7 +14,8 @@ from mathutils import Vector
 
 from ...core.editing.edits import Edit, JointEdit, body_by_id, joint_by_id
 from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
-from ...core.model import DOF_SIZE, Array, Body, Dof, Joint
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
@@ -59,7 +60,9 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
     keys = KeyConversion(rig, present, edit.joints)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
+    designed: Mechanism | None = copy_mechanism(edit.after)  # the update shifts designs in it
     if any(obj is not None and obj.parent != rig for obj in changed):
+        designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
@@ -77,7 +80,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
             if was is None:
                 record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
-        report.extend(update_armature(rig, present, edit.joints, placed, edit.after))
+        report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
     report.extend(motion.change())
     return report

@@ -97,11 +97,11 @@ class InitialVelocityImpulse(Actuator):
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors: three for each body."""
-        rig, initial_velocity = self.joint_state.rig, self.motors.bodies
+        rig, moved_bodies = self.joint_state.rig, self.motors.bodies
         motors = settings(rig).velocity_motors
-        ensure_motor_numbers(motors, range(3 * len(initial_velocity)))
+        ensure_motor_numbers(motors, range(3 * len(moved_bodies)))
         for motor in motors:
-            body = self.joint_state.bodies[initial_velocity[motor.dof_index // 3]]
+            body = self.joint_state.bodies[moved_bodies[motor.dof_index // 3]]
             ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
 
     def motors_in_use(self) -> list[KnuckleMotor]:
@@ -303,5 +303,5 @@ def initial_velocity_impulses(scene: bpy.types.Scene, joint_state: JointStateArr
     for item, one, other in _joints_outwards(joints, [*(not each for each in moves), True]):
         if one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
-    initial_velocity = sorted(body for body in quick if moves[body])
-    return [InitialVelocityImpulse(scene, joint_state, BodyThrusters(rig, initial_velocity), joints)]
+    moved_bodies = sorted(body for body in quick if moves[body])
+    return [InitialVelocityImpulse(scene, joint_state, BodyThrusters(rig, moved_bodies), joints)]

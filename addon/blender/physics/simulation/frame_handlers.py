@@ -16,6 +16,7 @@ from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
 from ..actuators.joint_state import gather_joint_state
+from ..actuators.motors import stop_all_motors
 from ..workarounds.constraint_removal import is_emptying_simulation, note_step, remove_dangling_constraints
 from ..workarounds.initial_state import AnimationPause, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
@@ -291,6 +292,7 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
     if drive == "KEYS":
         hold_on_bones(rig)
+        stop_all_motors(rig)
         anchor.raise_model(rig, 0.0)
     elif begun and not session.is_simulated_at(rig, frame):
         hold_on_bones(rig)
