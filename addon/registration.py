@@ -22,7 +22,7 @@ from .blender.physics.simulation import handler_table
 
 @dataclass
 class _Registration(RuntimeState):
-    """Whether ``register`` ran, and the handle of our command."""
+    """Record of the registration, with the handle of our command."""
 
     lifetime: ClassVar = Lifetime.PROGRAM
     is_on: bool = False

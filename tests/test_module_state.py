@@ -71,7 +71,7 @@ def is_mutable(value: ast.AST | None) -> bool:
 
 
 def is_empty(value: ast.AST | None) -> bool:
-    """Whether a collection is empty: but for a constant, it is there to be filled, be it by another module."""
+    """Return whether a collection is empty: but for a constant, it is there to be filled, be it by another module."""
     if isinstance(value, ast.Call):
         return not value.args and not value.keywords
     return not (getattr(value, "elts", None) or getattr(value, "keys", None) or getattr(value, "generators", None))

@@ -156,7 +156,7 @@ def end_file_states(*_args: Any) -> None:
 
 @dataclass
 class _OpenFile(RuntimeState):
-    """Whether our ``load_post`` handlers were called for the open file."""
+    """Record of the call of our ``load_post`` handlers for the open file."""
 
     lifetime: ClassVar = Lifetime.PROGRAM
     is_noticed: bool = True

@@ -3,7 +3,7 @@
 Whatever a module has to remember between two calls, and must not store in the file, is a ``RuntimeState``: caches of
 what was read from Blender, simulation sessions, the handle of a drawing function. ``state_of`` returns the entry of a
 datablock, or the only one of its kind, and creates it when first asked for. Entries end by themselves (``Lifetime``),
-before any other handler of the event runs (``events.handlers``).
+before our other handlers of the event run (``events.handlers``).
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def all_states(kind: type[State]) -> list[State]:
     return list(_store.get(kind, {}).values())
 
 
-def end_state(kind: type[RuntimeState], owner: bpy.types.ID | int = 0) -> None:
+def end_state(kind: type[RuntimeState], owner: bpy.types.ID | int | None = None) -> None:
     """End the state of a kind: that of a datablock (or its ``session_uid``), or all."""
-    if owner == 0:
+    if owner is None:
         _store.pop(kind, None)
     else:
         _store.get(kind, {}).pop(owner if isinstance(owner, int) else owner.session_uid, None)

@@ -20,7 +20,7 @@ from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 
 @dataclass
 class _Saved(RuntimeState):
-    """What a step of undo or redo changes and must not.
+    """User settings that a step of undo or redo must not change.
 
     Attributes:
         preferences: The user's preferences while they are changed, else None.
@@ -35,7 +35,7 @@ class _Saved(RuntimeState):
 
 @dataclass
 class _ExpectedPhysics(RuntimeState):
-    """Whether a step of this file may have a rigid-body world, although the present state has none."""
+    """Expectation that a step of this file has a rigid-body world, although the present state has none."""
 
     lifetime: ClassVar = Lifetime.FILE
     is_expected: bool = False

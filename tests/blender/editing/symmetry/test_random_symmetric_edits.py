@@ -124,7 +124,7 @@ EDITS: list[Edit] = [
 
 
 def differences(mechanism: Mechanism) -> list[str]:
-    """What of a pair of twins is no mirror image, measured without the package's own mirroring."""
+    """Return the differences of twins from mirror images, measured without the package's own mirroring."""
     plane = mechanism.mirror_plane
     assert plane is not None
     flip = plane.reflection
@@ -234,6 +234,6 @@ def test_halves_stay_mirror_images(blank: Any, model: str, seed: int, tmp_path: 
 
 
 def changed(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """What differs between two states of the file."""
+    """Return the differences between two states of the file."""
     keys = [key for key in {*found, *wanted} if found.get(key) != wanted.get(key)]
     return sorted(f"{key}: {wanted.get(key)!r} -> {found.get(key)!r}" for key in keys)[:5]
