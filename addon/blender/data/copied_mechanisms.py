@@ -291,7 +291,7 @@ def unregister() -> None:
 
 
 def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Object:
-    """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
+    """Copy a body or joint where that stands, in the same collections; the copy has no twin."""
     made = copy_into_same_collections(obj)
     made.name = name
     record = record_of(made)
@@ -303,7 +303,7 @@ def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Objec
 
 
 def _clear_physics_links(joint: KnuckleJoint) -> None:
-    """What physics made for the original is not the copy's."""
+    """Clear the links to objects that physics made for the original of a copy."""
     for name in ("motor", "spring_preload"):
         setattr(joint, name, None)
     for own in (joint.motors, joint.loss_motors, joint.spring_motors, joint.limit_constraints):
