@@ -88,7 +88,7 @@ class MechanismSnapshot:
     """State of a mechanism, or a part of it, in its current pose. ``size`` scales the dials."""
 
     def __init__(self, rig: bpy.types.Object, objects: Any, roster: MechanismIndex, size: float = 1.0) -> None:
-        self.rig, self.objects, self.roster, self.choices = rig, objects, roster, size
+        self.rig, self.objects, self.roster, self.dial_size = rig, objects, roster, size
         self.world, self.basis = (_object_matrices(objects, name) for name in ("matrix_world", "matrix_basis"))
         self.scale = float(np.array(rig.matrix_world.to_scale()).mean())
         self.size = roster.span * self.scale * size
@@ -205,7 +205,9 @@ class MechanismSnapshot:
         of_child[blind], reach[blind] = of_parent[blind], np.linalg.norm(of_parent[blind], axis=1)
         local = np.einsum("nji,nj->ni", (remove_scale(place) @ np.stack(roster.turn))[:, :3, :3], of_child)
         radius = np.clip(
-            _DIAL_REACH * self.choices * self.scale * reach, _MIN_DIAL_RADIUS * self.size, _MAX_DIAL_RADIUS * self.size
+            _DIAL_REACH * self.dial_size * self.scale * reach,
+            _MIN_DIAL_RADIUS * self.size,
+            _MAX_DIAL_RADIUS * self.size,
         )
         return np.einsum("nij,nj->ni", frames[:, :3, :3], local), radius
 

@@ -296,11 +296,11 @@ def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
     with without_live_mirror(rig):  # a body's origin moves, and its twin must not
-        message = [
+        messages = [
             Message("{}: shape is now a {}", repr(file_name(obj)), adopt_mesh(rig, obj)[0])
             for obj in _finding_objects(rig, finding)
         ]
-    return join_messages(", ", message)
+    return join_messages(", ", messages)
 
 
 def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:

@@ -144,7 +144,7 @@ class SingleDofServos(Actuator):
     """
 
     def __init__(self, joint_state: JointStateArrays, targets: ServoTargets, has_motors: bool) -> None:
-        self._plant, self._targets, self._has_motors = joint_state, targets, has_motors
+        self._joint_state, self._targets, self._has_motors = joint_state, targets, has_motors
         count = len(joint_state.joints)
         self._motors: list[bpy.types.RigidBodyConstraint | None] = [None] * count
         self._start: Array | None = None
@@ -159,8 +159,8 @@ class SingleDofServos(Actuator):
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors, where servos drive the mechanism at some frame."""
         if self._has_motors:
-            ensure_motors(scene, self._plant)
-        motors = (record_of(empty).joint.motor for empty in self._plant.empties)
+            ensure_motors(scene, self._joint_state)
+        motors = (record_of(empty).joint.motor for empty in self._joint_state.empties)
         self._motors = [None if motor is None else motor.rigid_body_constraint for motor in motors]
 
     def start(self, state: SimulationState) -> EmptyPoses:
@@ -168,7 +168,7 @@ class SingleDofServos(Actuator):
         self._start, self._last = state.coordinates, None
         begun = state.velocities
         if begun:
-            speeds = np.array([begun[joint][0] if joint in begun else 0.0 for joint in self._plant.joints])
+            speeds = np.array([begun[joint][0] if joint in begun else 0.0 for joint in self._joint_state.joints])
             self._course = VelocityHistory.from_initial_velocity(speeds)
         else:
             self._course = VelocityHistory.at_rest(len(self._motors))
@@ -179,9 +179,9 @@ class SingleDofServos(Actuator):
         self.last_targets = np.full(len(self._motors), np.nan)
         if all(motor is None for motor in self._motors):
             return
-        servos, actual, rate, law = self._plant.servos, state.coordinates, state.rate, state.law
+        servos, actual, rate, law = self._joint_state.servos, state.coordinates, state.rate, state.law
         if law == "PD" and servos.inertia is None:
-            servos.inertia = state.inertia.of_single_dof_joints(self._plant)
+            servos.inertia = state.inertia.of_single_dof_joints(self._joint_state)
         if self._start is None:  # an undo during a simulation
             self._start = actual
         targets = self._targets

@@ -169,10 +169,10 @@ class EffectiveMass:
                 if island is not None
             )
         now = self._at(first, poses)
-        directions = now.wrench_rows(first.place[one], -1, at, way[None]) + now.wrench_rows(
+        wrenches = now.wrench_rows(first.place[one], -1, at, way[None]) + now.wrench_rows(
             -1, first.place[other], there, way[None]
         )
-        return now.inverse_effective_mass(directions[0])
+        return now.inverse_effective_mass(wrenches[0])
 
     def _inverse_mass_of_body(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body of an island."""
@@ -218,7 +218,7 @@ class ReflectedInertia:
             self._world
         }
         self._beside = self._neighbours(joint_state)
-        self._plant = joint_state
+        self._joint_state = joint_state
 
     def _neighbours(self, joint_state: JointStateArrays) -> list[set[int]]:
         place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(joint_state.bodies)}
@@ -283,7 +283,7 @@ class ReflectedInertia:
     def effective_mass(self) -> EffectiveMass:
         """Inverse effective masses of the bodies, in these poses and all that follow."""
         moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
-        return EffectiveMass(self._plant, self._mass, self._tensors, [*moves, False])
+        return EffectiveMass(self._joint_state, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
         """Return linear and angular momentum (3,) of a body, in world axes.

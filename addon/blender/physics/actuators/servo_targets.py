@@ -40,7 +40,7 @@ class ServoTargets:
     """
 
     def __init__(self, scene: bpy.types.Scene, joint_state: JointStateArrays, stretch: int) -> None:
-        self._scene, self._plant, self._rig = scene, joint_state, joint_state.rig
+        self._scene, self._joint_state, self._rig = scene, joint_state, joint_state.rig
         self.first, self._stretch = first_frame(scene), stretch
         self.gait: Gait | None = _read_gait(joint_state.rig)
         self._feedback = self._feedback_indices()
@@ -58,20 +58,20 @@ class ServoTargets:
     def _feedback_indices(self) -> dict[str, int]:
         if self.gait is None:
             return {}
-        place = {record_of(obj).source_id: number for number, obj in enumerate(self._plant.bodies)}
+        place = {record_of(obj).source_id: number for number, obj in enumerate(self._joint_state.bodies)}
         return {body: place[body] for body in self.gait.feedback_bodies if body in place}
 
     def _gait_indices(self, velocity: bool) -> tuple[list[int], list[int]]:
         """Return the indices of joints whose position, or velocity, the gait sets, and the rows of its output."""
         joints = [] if self.gait is None else self.gait.spun if velocity else self.gait.held
         row = {joint: number for number, joint in enumerate(joints)}
-        ours = [number for number, joint in enumerate(self._plant.joints) if joint in row]
-        return ours, [row[self._plant.joints[number]] for number in ours]
+        ours = [number for number, joint in enumerate(self._joint_state.joints) if joint in row]
+        return ours, [row[self._joint_state.joints[number]] for number in ours]
 
     def _key_sources(self) -> list[Callable[[float], float]]:
         """Return a function of the frame for each servo that gives its target from the bones; nan without a target."""
         out: list[Callable[[float], float]] = []
-        for joint, empty in zip(self._plant.joints, self._plant.empties, strict=True):
+        for joint, empty in zip(self._joint_state.joints, self._joint_state.empties, strict=True):
             channel = self._channels[joint][0] if joint in self._channels else None
             source = None if channel is None else (channel.path, channel.index)
             curve = None if source is None else self._curves.get(source)
@@ -91,7 +91,7 @@ class ServoTargets:
 
     def _channel_stops(self) -> Array:
         """Return the stops of the servos' channels (3, n), as ``clamp_bone_values`` takes them."""
-        dofs = [record_of(empty).joint.dofs[0] for empty in self._plant.empties]
+        dofs = [record_of(empty).joint.dofs[0] for empty in self._joint_state.empties]
         ends = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in dofs]
         return np.array(ends).reshape(-1, 3).T
 
@@ -115,7 +115,7 @@ class ServoTargets:
             Positions at its beginning and at its end, nan without a target; target velocities; and a mask of the
             servos to which these apply.
         """
-        count = len(self._plant.joints)
+        count = len(self._joint_state.joints)
         before = wanted = np.full(count, math.nan)
         speed, spin = np.zeros(count), np.zeros(count, dtype=bool)
         if drive != "SERVO":
@@ -137,7 +137,7 @@ class ServoTargets:
         feedback = {body: feedback_angles(poses[number, :3, :3]) for body, number in self._feedback.items()}
         phase = gait.engine_phase(self.gait, self._rig, self._scene, frames)
         position, velocity = self.gait.evaluate_rows(phase, controls, feedback)
-        count = len(self._plant.joints)
+        count = len(self._joint_state.joints)
         wanted, speed, spin = np.full(count, math.nan), np.zeros(count), np.zeros(count, dtype=bool)
         ours, theirs = self._held
         wanted[ours] = position[theirs, 0]
@@ -148,7 +148,7 @@ class ServoTargets:
     def _put_live(self, before: Array, wanted: Array, spin: Array) -> None:
         """Replace the targets of the servos that Live Input moves."""
         servos = gait.live_values(self._rig).servos
-        for number, joint in enumerate(self._plant.joints) if servos else ():
+        for number, joint in enumerate(self._joint_state.joints) if servos else ():
             if joint in servos:
                 before[number], wanted[number] = servos[joint]
                 spin[number] = False
@@ -156,7 +156,7 @@ class ServoTargets:
     def difference(self, wanted: Array, actual: Array) -> Array:
         """Return the difference of joint values (n,), angles the short way round."""
         error = wanted - actual
-        return np.where(self._plant.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+        return np.where(self._joint_state.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
 
     def steady_change(self, frame: int, ahead: Array) -> Array:
         """Return the change of the targets (n,) within the step to a frame, ``ahead``, without jumps of keyframes."""

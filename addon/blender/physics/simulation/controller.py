@@ -68,7 +68,6 @@ class ModelController:
         uses_motors = self._has_drive({"SERVO"}) or has_locked_joints(self.joint_state)
         self._servos = SingleDofServos(self.joint_state, self._targets, uses_motors)
         self.several: list[MultiDofServos] = multi_dof_servos(self.joint_state, self._targets) if uses_motors else []
-        ensure_preloads(scene, self.joint_state)
         self._impulses = initial_velocity_impulses(scene, self.joint_state) if self._uses_physics() else []
         self._forces: list[Actuator] = []
         if self._uses_physics():
@@ -82,7 +81,10 @@ class ModelController:
             ]
         #: In the order of their commands.
         self._actuators: list[Actuator] = [*self._forces, self._servos, *self.several]
-        for actuator in self._actuators:
+        for actuator in (self._servos, *self.several):  # Bullet solves constraints in the order of their creation
+            actuator.prepare(scene)
+        ensure_preloads(scene, self.joint_state)
+        for actuator in self._forces:
             actuator.prepare(scene)
         if self._uses_physics():
             used = {motor.empty for force in self._forces for motor in force.motors_in_use()}

@@ -251,10 +251,10 @@ def _update_frame_notes(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]
         cached_frames.set_frame_note(scene, "")
     elif session.has_stepped or (run is not None and run.has_frames):
         going = [session.controller_of(rig) for rig in rigs]
-        plants = [
+        joint_states = [
             gather_joint_state(rig) if run is None else run.joint_state for rig, run in zip(rigs, going, strict=True)
         ]
-        places = np.concatenate([joint_state.poses()[:-1, :3, 3] for joint_state in plants])
+        places = np.concatenate([joint_state.poses()[:-1, :3, 3] for joint_state in joint_states])
         cached_frames.check_frame(scene, places, session.has_stepped)
     else:
         cached_frames.note_missing_frame(scene)

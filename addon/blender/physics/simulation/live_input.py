@@ -100,7 +100,7 @@ class LiveSession:
         self.is_over = False
         self._gait = current_gait(rig) if input_names(rig) else None
         self._channels = {joint: own[0] for joint, own in servo_channels(rig).items() if own[0].is_single}
-        self._plant = gather_joint_state(rig) if self.records_joints else None
+        self._joint_state = gather_joint_state(rig) if self.records_joints else None
         self._base = bone_properties(rig)
         self._bones = {bone.name: number for number, bone in enumerate(rig.pose.bones)}
         self._posed = False
@@ -147,7 +147,7 @@ class LiveSession:
         if frame == self._frame:
             if drive == "KEYS":
                 self._pose(self._values)
-            elif self._plant is not None and self.recording.frames[-1:] == [frame]:
+            elif self._joint_state is not None and self.recording.frames[-1:] == [frame]:
                 self.recording.joints[-1] = self._simulated()  # the first step takes several evaluations
             return
         steps = self._frame is None or frame == self._frame + 1
@@ -158,7 +158,7 @@ class LiveSession:
         if self.records and steps:
             self.recording.frames.append(frame)
             self.recording.inputs.append(self.live.input_values)
-            if self._plant is not None:
+            if self._joint_state is not None:
                 self.recording.joints.append(values if drive == "KEYS" else self._simulated())
             if frame >= self.scene.frame_end:
                 self.is_over = True
@@ -183,9 +183,9 @@ class LiveSession:
 
     def _simulated(self) -> dict[str, float]:
         """Return the simulated values of servos by joint id."""
-        assert self._plant is not None
-        values = self._plant.coordinates(self._plant.poses())
-        return dict(zip(self._plant.joints, values.tolist(), strict=True))
+        assert self._joint_state is not None
+        values = self._joint_state.coordinates(self._joint_state.poses())
+        return dict(zip(self._joint_state.joints, values.tolist(), strict=True))
 
     def _pose(self, values: dict[str, float]) -> None:
         """Pose the bones as at the beginning, except for these servos."""

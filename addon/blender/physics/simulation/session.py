@@ -133,7 +133,7 @@ class SimulationSession(RuntimeState):
         self.frames.clear()
         self.pins.clear()
         self.world_size = self.rested_world_size = ()
-        self.moved = ()
+        self.moved, self.models = (), None
         self.has_stepped = self.is_internal = False
         if self.run is not None:
             self.run.interrupt()

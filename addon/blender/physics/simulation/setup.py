@@ -40,6 +40,7 @@ from ..world.anchor import (
     is_anchor,
     is_floating,
     own_anchor,
+    raise_model,
     welded_to_world,
 )
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
@@ -281,6 +282,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         raise ValueError(elsewhere)
     if settings(rig).drive != "KEYS":
         settings(rig).drive = "KEYS"
+    raise_model(rig, 0.0)
     world = scene.rigidbody_world
     if world is None:
         return

@@ -42,7 +42,7 @@ class InitialStatePin:
     """Mechanism held in its initial state, from ``hold`` to ``release``."""
 
     def __init__(self, scene: bpy.types.Scene, joint_state: JointStateArrays) -> None:
-        self._scene, self._plant = scene, joint_state
+        self._scene, self._joint_state = scene, joint_state
         self._moved: list[tuple[bpy.types.Object, _ChannelValues]] = []
 
     def hold(self, poses: Array, values: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
@@ -53,17 +53,19 @@ class InitialStatePin:
             values: Initial joint values (n,) of the joint state, with whole turns.
             places: Poses of objects other than their present ones.
         """
-        for empty, value in zip(self._plant.empties, values, strict=True):
+        for empty, value in zip(self._joint_state.empties, values, strict=True):
             write_stops(empty, [float(value)])
             preload = record_of(empty).joint.spring_preload
             if preload is not None and preload.rigid_body_constraint is not None:
                 write_preload(record_of(empty).joint, float(value))
-        for empty in [*self._plant.empties, *(joint.empty for joint in self._plant.multi_dof_joints)]:
+        for empty in [*self._joint_state.empties, *(joint.empty for joint in self._joint_state.multi_dof_joints)]:
             if empty.rigid_body_constraint is not None and has_spring_or_damper(record_of(empty).joint):
-                write_scaled_springs(empty.rigid_body_constraint, record_of(empty).joint, model_scale(self._plant.rig))
-        whole = multi_dof_bone_coordinates(self._plant)
+                write_scaled_springs(
+                    empty.rigid_body_constraint, record_of(empty).joint, model_scale(self._joint_state.rig)
+                )
+        whole = multi_dof_bone_coordinates(self._joint_state)
         turned: dict[bpy.types.Object, Matrix | None] = dict(places)
-        for joint in self._plant.multi_dof_joints:
+        for joint in self._joint_state.multi_dof_joints:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and has_measurable_coordinates(record):
                 begun = coordinates_near(joint, poses, whole.get(joint.joint.id)).tolist()
@@ -80,7 +82,7 @@ class InitialStatePin:
         """Return the bodies, joints and motors of the mechanism that are in the scene's simulation."""
         world = world_of(self._scene)
         held = [each.objects for each in (world.collection, world.constraints) if each is not None]
-        return [obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig]
+        return [obj for objects in held for obj in objects if record_of(obj).model == self._joint_state.rig]
 
     def _axes_at(self, joint: MultiDofJoint, poses: Array, values: list[float]) -> Matrix | None:
         """Return the pose that the empty of a joint with several degrees of freedom needs; None if it has it."""

@@ -102,7 +102,7 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         f"{gravity:.3g}",
     )
     options.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
-    steps, why = max(options, key=lambda choices: choices[0])
+    steps, why = max(options, key=lambda option: option[0])
     iterations, why_iterations = _required_iterations(list(lengths), least)
     if any(joint_has_stops(joint_record(empty)) for empty in empties) and iterations > least.iterations:
         unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO
