@@ -46,6 +46,20 @@ def test_every_field_of_a_record_has_a_row_or_a_reason(blank: Any) -> None:
     assert not stale(every, names.RECORDS, names.RECORDS_NOT_EDITED)
 
 
+def test_the_table_of_properties_and_the_rows_agree() -> None:
+    """What users edit by the extension's table has a row, and what has a row is in the table."""
+    from addon.blender.data.facts import TABLES, Flow
+
+    records = {name: table for name, table in TABLES.items() if name != "Engine"}
+    every = {f"{name}.{each.name}": each for name, table in records.items() for each in table}
+    edited = {name for name, each in every.items() if each.flow is not Flow.OPERATOR}
+    assert len(edited) > 30
+    assert edited <= names.RECORDS.keys()
+    assert names.RECORDS.keys() <= every.keys()
+    engine = {each.name for each in TABLES["Engine"]}
+    assert engine == {each for each in engine if f"KnuckleModel.{each}" in names.EDITED}
+
+
 def test_the_rows_that_are_named_are_there() -> None:
     known = {row.name for row in ROWS}
     assert not {*names.EDITED.values(), *names.RECORDS.values()} - known

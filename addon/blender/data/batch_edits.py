@@ -10,13 +10,14 @@ import bpy
 from ..events.signals import notify_joints, signals_blocked
 from .access import record_of
 from .conversion import is_angle
+from .facts import DOF
 from .properties.joint import KnuckleDof
 from .queries import parts
 
 #: Fields in the unit of the joint value: copied between rotations, or between translations, only.
 _FIELDS_WITH_UNIT = {"lower", "upper", "rest"}
 #: Fields that bone limits and rigid-body constraints are derived from.
-_CONSTRAINT_FIELDS = {"use_lower", "lower", "use_upper", "upper", "damping", "stiffness"}
+_CONSTRAINT_FIELDS = {field for each in DOF if each.shown for field in each.fields}
 
 
 def dof_records(empty: bpy.types.Object) -> Iterator[KnuckleDof]:

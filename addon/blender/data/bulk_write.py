@@ -210,12 +210,17 @@ def changed_properties(kind: Any, values: Mapping[str, Any]) -> PropertyValues:
     known, group = _defaults_and_encoders(kind), PropertyValues()
     for name, value in values.items():
         own, way = known[name]
-        if value != own or (value.__class__ in _SIGNED_ZERO_TYPES and differs_in_zero_sign(value, own)):
+        if is_changed(value, own):
             group[name] = way(value)
     return group
 
 
-def differs_in_zero_sign(value: Any, usual: Any) -> bool:
+def is_changed(value: Any, usual: Any) -> bool:
+    """Return whether a value differs from the default of its property; -0 differs from 0."""
+    return value != usual or (value.__class__ in _SIGNED_ZERO_TYPES and _differs_in_zero_sign(value, usual))
+
+
+def _differs_in_zero_sign(value: Any, usual: Any) -> bool:
     """Return whether one of two equal values (numbers or lists of them) has -0 where the other has 0."""
     if isinstance(value, float | int):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
@@ -305,6 +310,5 @@ def update_properties(record: bpy.types.PropertyGroup, values: Mapping[str, Any]
     kind: Any = type(record)
     usual = property_defaults(kind)
     for name, value in values.items():
-        own = usual[name]
-        if value != own or (value.__class__ in _SIGNED_ZERO_TYPES and differs_in_zero_sign(value, own)):
+        if is_changed(value, usual[name]):
             setattr(record, name, value)

@@ -18,7 +18,8 @@ import bpy
 
 from .access import record_of
 from .bulk_write import property_defaults
-from .properties.joint import DOF_FIELDS, DOF_VECTORS, KnuckleDof, KnuckleJoint
+from .facts import DOF, stored_fields
+from .properties.joint import KnuckleDof, KnuckleJoint
 
 CachedT = TypeVar("CachedT")
 _EMPTY: Mapping[str, Any] = {}
@@ -149,13 +150,7 @@ def _collection_item(record: Callable[[], Any], name: str, number: int) -> Any:
 #: Properties that are entered with their defaults where no value is given.
 _PRIMED_JOINT_FIELDS = ("at_world", "active", "loop", "is_open", "is_dependent", "is_reversed", "parent", "child")
 _PRIMED_DOF_FIELDS = (
-    *DOF_FIELDS,
-    *DOF_VECTORS,
-    "axis",
-    "use_lower",
-    "lower",
-    "use_upper",
-    "upper",
+    *stored_fields(DOF),
     "parts",
     "assembled",
     "assembled_start",

@@ -6,11 +6,9 @@ Includes restraints and mirror planes that mirroring stored, which no document h
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
-from operator import attrgetter
 from typing import Any
 
 import bpy
@@ -19,13 +17,11 @@ import numpy as np
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
 from .access import settings
-from .bulk_write import differs_in_zero_sign, property_defaults, update_properties
-from .properties.joint import DOF_FIELDS, DOF_VECTORS, SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
+from .bulk_write import update_properties
+from .facts import DOF, SHAPE, changed_values, read_properties, stored_values
+from .properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
 
-#: Size of a shape that gives none: the scale of a mesh, the length of axes.
-DEFAULT_SHAPE_SIZE = 1.0
-_dof_field_values = attrgetter(*DOF_FIELDS)
 _EMPTY: Mapping[Any, Any] = {}
 
 
@@ -52,12 +48,12 @@ def changed_dof_properties(
     """
     properties, part_properties = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
-        values = _changed_dof_values(dof)
+        values = changed_values(KnuckleDof, DOF, dof)
         values.update(places.get(number, _EMPTY))
         if dof.parts:
             values["parts"] = len(dof.parts)
         properties.append(values)
-        part_properties += map(_changed_dof_values, dof.parts)
+        part_properties += (changed_values(KnuckleDof, DOF, part) for part in dof.parts)
     return properties, part_properties
 
 
@@ -71,54 +67,9 @@ def read_dofs(record: KnuckleJoint) -> list[Dof]:
     return out
 
 
-def write_dof(record: KnuckleDof, dof: Dof) -> None:
-    """Write a degree of freedom to its property group."""
-    for name, value in _dof_values(dof).items():
-        setattr(record, name, value)
-
-
-def _dof_values(dof: Dof) -> dict[str, Any]:
-    values: dict[str, Any] = dict(zip(DOF_FIELDS, _dof_field_values(dof), strict=True))
-    for name in DOF_VECTORS:
-        values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
-    values["axis"] = [float(x) for x in dof.axis]
-    for end in ("lower", "upper"):
-        value = getattr(dof, end)
-        values[f"use_{end}"] = value is not None
-        values[end] = float(value or 0.0)
-    return values
-
-
-def _changed_dof_values(dof: Dof) -> dict[str, Any]:
-    """Return the fields of a degree of freedom that differ from the property defaults, by the name of the property."""
-    usual = property_defaults(KnuckleDof)
-    values: dict[str, Any] = {
-        name: value
-        for name, value in zip(DOF_FIELDS, _dof_field_values(dof), strict=True)
-        if value != usual[name] or (value == 0.0 and math.copysign(1.0, value) < 0.0)  # no usual zero is negative
-    }
-    for name in DOF_VECTORS:
-        if numbers := getattr(dof, name):
-            values[name] = ([*numbers] + [0.0] * 6)[:6]
-    axis = np.asarray(dof.axis, dtype=np.float64).tolist()
-    if axis != usual["axis"] or differs_in_zero_sign(axis, usual["axis"]):
-        values["axis"] = axis
-    if dof.lower is not None:
-        values["use_lower"], values["lower"] = True, float(dof.lower or 0.0)
-    if dof.upper is not None:
-        values["use_upper"], values["upper"] = True, float(dof.upper or 0.0)
-    return values
-
-
 def read_dof(record: KnuckleDof) -> Dof:
     """Return a degree of freedom from its property group."""
-    dof = Dof(**{name: getattr(record, name) for name in DOF_FIELDS})
-    for name in DOF_VECTORS if DOF_SIZE[dof.kind] > 1 else ():
-        numbers = tuple(float(x) for x in getattr(record, name))[: DOF_SIZE[dof.kind]]
-        setattr(dof, name, numbers if any(numbers) else ())
-    dof.axis = np.array(record.axis, dtype=np.float64)
-    dof.lower, dof.upper = read_stops(record)
-    return dof
+    return Dof(**read_properties(record, DOF))
 
 
 def initial_dof_coordinates(record: KnuckleDof) -> list[float]:
@@ -141,42 +92,19 @@ def is_angle(dof: KnuckleDof) -> bool:
     return dof.kind != "translation"
 
 
+def changed_shape_properties(shape: Shape) -> dict[str, Any]:
+    """Return the property values of a shape."""
+    return stored_values(SHAPE, shape) | {"collidable": bool(shape.extra.get("collidable", True))}
+
+
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Write a shape to its new property group."""
     update_properties(record, changed_shape_properties(shape))
 
 
-def changed_shape_properties(shape: Shape) -> dict[str, Any]:
-    """Return the property values of a shape."""
-    size = [float(shape.size.get(key, DEFAULT_SHAPE_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
-    values: dict[str, Any] = {
-        "type": shape.type,
-        "size": (size + [0.0, 0.0, 0.0])[:3],
-        "pose": flatten_pose(shape.pose),
-        "visual": shape.visual,
-        "collision": shape.collision,
-        "collidable": bool(shape.extra.get("collidable", True)),
-        "mesh": shape.mesh or "",
-        "has_color": shape.color is not None,
-        "spheres": json.dumps(shape.spheres) if shape.spheres else "",
-    }
-    if shape.color is not None:
-        values["color"] = [*shape.color]
-    return values
-
-
 def read_shape(record: KnuckleShape) -> Shape:
     """Return a shape from its property group."""
-    return Shape(
-        record.type,
-        dict(zip(SIZE_KEYS.get(record.type, ()), map(float, record.size), strict=False)),
-        unflatten_pose(record.pose),
-        record.visual,
-        record.collision,
-        tuple(record.color) if record.has_color else None,
-        record.mesh or None,
-        [tuple(ball) for ball in json.loads(record.spheres)] if record.spheres else [],
-    )
+    return Shape(**read_properties(record, SHAPE))
 
 
 def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:

@@ -31,6 +31,7 @@ from ..data.caching import memoized_reads
 from ..data.conversion import set_mirror_plane, store_report
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
+from ..data.facts import ENGINE, WORLD, push
 from ..data.properties import model as properties
 from ..data.queries import linked_scene_message, prime_parts
 from ..events import signals
@@ -215,19 +216,14 @@ def store_mechanism_facts(rig: bpy.types.Object, collection: bpy.types.Collectio
     for assembly in mechanism.assemblies:
         kept = model.assemblies.add()
         kept.name, kept.path, kept.active = assembly.name or assembly.path, assembly.path, assembly.active
-    model.gravity = [float(part) for part in world.gravity]
-    model.friction = world.friction if world.friction is not None else 0.0
-    model.erp = world.erp if world.erp is not None else 0.0
-    model.cfm = world.cfm if world.cfm is not None else 0.0
+    push(model, WORLD, world)
     model.time_step = world.time_step or 0.0
     model.self_collide = source.format not in FILTERED_FORMATS
     model.has_ground = world.ground is not None
     set_mirror_plane(rig, mechanism.mirror_plane or find_mirror_plane(mechanism))
     behaviours: GaitBehaviors | None = mechanism.behaviours
     if behaviours is not None:
-        engine = behaviours.engine
-        model.standard_speed, model.speed_factor = engine.standard_speed, engine.speed_factor
-        model.pose_delay, model.pose_phase = engine.pose_delay, engine.pose_phase
+        push(model, ENGINE, behaviours.engine)
 
 
 def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:

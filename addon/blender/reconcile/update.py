@@ -19,8 +19,9 @@ from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.conversion import flatten_pose, write_dof, write_dofs
+from ..data.conversion import flatten_pose, write_dofs
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
+from ..data.facts import BODY, DOF, push
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import child_collection, parts, record_deletion
 from ..data.twin_links import parts_by_id
@@ -183,12 +184,7 @@ def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
 
     Shapes, inertia tensor and the object's scale stay.
     """
-    record = record_of(obj)
-    for name in ("mass", "immobile", "gravity", "collidable", "active"):
-        if before is None or getattr(body, name) != getattr(before, name):
-            setattr(record, name, getattr(body, name))
-    if before is None or not np.array_equal(body.com, before.com):
-        record.com = body.com.tolist()
+    push(record_of(obj), BODY, body, before)
     if before is None or body.pose is not before.pose or body.com is not before.com:
         set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 
@@ -256,9 +252,9 @@ def write_dof_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
     """Write the values of degrees of freedom to a record that has the same kinds; channels are unchanged."""
     single = iter(record.parts)
     for kept, dof in zip(record.dofs, dofs, strict=True):
-        write_dof(kept, dof)
+        push(kept, DOF, dof)
         for part in dof.parts:
-            write_dof(next(single), part)
+            push(next(single), DOF, part)
 
 
 def dofs_by_number(record: KnuckleJoint) -> dict[int, KnuckleDof]:

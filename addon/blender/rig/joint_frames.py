@@ -18,6 +18,7 @@ from ...core.model import Array, Body, DofKind, Joint
 from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
 from ..data.conversion import read_dofs, read_shape, unflatten_pose
+from ..data.facts import BODY, read_properties
 from ..data.queries import file_name
 
 #: Axes that deviate from a right angle by up to this cosine count as perpendicular: the precision of 32-bit numbers.
@@ -176,6 +177,5 @@ def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:
     pose[:3, 3] -= pose[:3, :3] @ com
     shapes = [read_shape(shape) for shape in record.shapes]
     tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if any(record.tensor) else None
-    made = Body(record.source_id, file_name(obj), pose, record.mass, com, tensor, shapes, record.twin or None)
-    made.gravity, made.collidable, made.immobile = record.gravity, record.collidable, record.immobile
-    return made
+    stored = read_properties(record, BODY)
+    return Body(record.source_id, file_name(obj), pose, inertia=tensor, shapes=shapes, **stored)

@@ -19,6 +19,7 @@ from ...core.model import Array, Body, Shape, identity
 from ..data.access import record_of
 from ..data.bulk_write import CreationTask, PropertyValues, bulk_objects, changed_properties, write_properties
 from ..data.conversion import changed_shape_properties, flatten_pose, mesh_fingerprint, mesh_reference_points
+from ..data.facts import BODY, stored_values
 from ..data.properties.joint import KnuckleShape
 from ..data.properties.model import KnuckleObject
 from ..data.rigid_bodies import collides, own_mesh_collides
@@ -122,17 +123,11 @@ def _write_record(
         "role": "BODY",
         "source_name": body.name,
         "source_id": body.id,
-        "twin": body.twin or "",
         "model": rig,
-        "mass": body.mass,
-        "immobile": body.immobile,
-        "gravity": body.gravity,
-        "collidable": body.collidable,
-        "com": body.com.tolist(),
-        "active": body.active,
         "built": built,
         "built_name": obj.name,
         "scenery": scenery,
+        **stored_values(BODY, body),
     }
     if tensor is not None:
         values |= {"has_tensor": True, "tensor": tensor}

@@ -14,6 +14,7 @@ from ...core.transforms import inverse
 from ..data.bulk_write import CreationTask, bulk_objects, changed_properties, unchecked_properties, write_properties
 from ..data.caching import prime_joint
 from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
+from ..data.facts import JOINT, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
@@ -114,8 +115,7 @@ def _write_record(
     built: list[float],
 ) -> None:
     values: dict[str, Any] = {
-        "type": joint.type,
-        "active": joint.active,
+        **stored_values(JOINT, joint),
         "at_world": (joint.parent is None) != (joint.child is None),
         "parent": bodies.get(joint.parent or ""),
         "child": bodies.get(joint.child or ""),

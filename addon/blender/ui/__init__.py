@@ -90,11 +90,13 @@ def register() -> None:
     )
     for menu, draw in _MENUS:
         getattr(bpy.types, menu).append(draw)
+    bpy.types.PHYSICS_PT_rigid_body.prepend(parts.draw_whole_mass)
 
 
 def unregister() -> None:
     """Stop every modal operator, then unregister all in reverse order."""
     modal_tasks.stop_all_tasks()
+    bpy.types.PHYSICS_PT_rigid_body.remove(parts.draw_whole_mass)
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]

@@ -66,19 +66,13 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.data.access import record_of
     from addon.blender.data.caching import RecordSnapshot, joint_record
-    from addon.blender.data.properties.joint import DOF_FIELDS, DOF_VECTORS
+    from addon.blender.data.facts import DOF, stored_fields
     from addon.blender.data.queries import parts
     from addon.blender.reconcile import build
     from addon.core.report import Report
 
     told = (
-        *DOF_FIELDS,
-        *DOF_VECTORS,
-        "axis",
-        "use_lower",
-        "lower",
-        "use_upper",
-        "upper",
+        *stored_fields(DOF),
         "parts",
         "step",
         "assembled_start",

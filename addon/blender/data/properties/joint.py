@@ -39,29 +39,6 @@ class KnuckleRestraint(bpy.types.PropertyGroup):
     motors: CollectionProperty(type=KnuckleMotor, description="Motors that exert its force: three for each body")
 
 
-#: Names of the sizes of each type of shape, in the order of the three stored numbers.
-SIZE_KEYS: dict[str, tuple[str, ...]] = {
-    "box": ("x", "y", "z"),
-    "sphere": ("radius",),
-    "ellipsoid": ("x", "y", "z"),
-    "capsule": ("length", "radius"),
-    "cylinder": ("length", "radius"),
-    "cone": ("length", "radius"),
-    "hemisphere": ("radius",),
-    "pyramid": ("x", "y", "length"),
-    "mesh": ("x", "y", "z"),
-    "axes": ("length",),
-}
-
-
-#: Fields that a degree of freedom and its property group share by name.
-DOF_FIELDS = (
-    "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
-    "gain", "max_force", "servo_stiffness", "servo_damping", "actuator", "file_sign", "pitch", "name",
-)  # fmt: skip
-#: Shared vector fields: those of a ball or free joint.
-DOF_VECTORS = ("start", "start_rates")
-
 #: Option of a pointer: in a library override it points at the override of the library's object, also after reopening.
 OVERRIDABLE: Any = {"LIBRARY_OVERRIDABLE"}
 

@@ -15,11 +15,12 @@ from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ...data.access import record_of
 from ...data.conversion import unflatten_pose
+from ...data.facts import COLOR_TOLERANCE, shortest_float
 from ...data.queries import file_name
 from ..attachments import LIGHT_KINDS, energy_and_color, pose_from_com
 from .applied_transforms import report_cleared_transform
 from .design_poses import DesignPoses
-from .edit_detection import edited_pose, shortest_float, was_moved
+from .edit_detection import edited_pose, was_moved
 
 P = TypeVar("P", Frame, Light)
 #: Report code of a deleted frame that is still in use.
@@ -258,6 +259,6 @@ def _read_light_edits(lamp: Any, light: Light) -> None:
     if kind != light.type:
         light.type = light.extra["type"] = kind
     brightest, color = energy_and_color(light)
-    if np.abs(np.subtract(lamp.color[:], color)).max() > 1e-6:
+    if np.abs(np.subtract(lamp.color[:], color)).max() > COLOR_TOLERANCE:
         red, green, blue = (shortest_float(part * brightest) for part in lamp.color[:])
         light.diffuse = (red, green, blue)

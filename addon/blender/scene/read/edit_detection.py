@@ -18,9 +18,8 @@ from ....core.model import Array, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
 from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
+from ...data.facts import ROTATION_TOLERANCE, shortest_float
 
-#: Tolerance of matrix entries within which two of Blender's rotations are the same.
-_ROTATION_TOLERANCE = 1e-6
 #: Tolerance of coordinates, in units in the last place of the largest of them: Blender's tools transform them to the
 #: world and back.
 _POSITION_TOLERANCE_ULP = 4.0
@@ -29,40 +28,6 @@ _DIGITS = 9  # distinguish all 32-bit numbers
 _ANGLE_TOLERANCE = 1e-6
 #: Cosine and sine of 0, 1, 2 and 3 quarter turns.
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
-
-
-def is_same_value(now: object, before: object) -> bool:
-    """Return whether a value is unchanged; numbers are compared in 32 bits."""
-    if now == before:
-        return True
-    if isinstance(now, float) and isinstance(before, (int, float)):
-        return bool(np.float32(now) == np.float32(before))
-    return False
-
-
-def shortest_float(value: float, unit: float = 1.0) -> float:
-    """Return the number with the fewest digits, in units of ``unit``, that is this one in 32 bits or its neighbor.
-
-    For example 2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people.
-    """
-    kept = np.float32(value)
-    near = float(np.spacing(np.abs(kept)))
-    for digits in range(1, _DIGITS):
-        short = float(f"{float(kept) / unit:.{digits}g}") * unit
-        if abs(short - float(kept)) <= near:
-            return short
-    return float(value)
-
-
-def shortest_angle(value: float) -> float:
-    """Return the angle (rad) with the fewest digits, in degrees or in radians, that is this one in 32 bits."""
-    degrees, radians = shortest_float(value, math.radians(1.0)), shortest_float(value)
-    return radians if len(f"{radians:.9g}") < len(f"{math.degrees(degrees):.9g}") else degrees
-
-
-def edited_number(now: float, before: float) -> float:
-    """Return ``before`` where the two are equal in 32 bits, else ``now`` with the fewest digits."""
-    return before if is_same_value(now, before) else shortest_float(now)
 
 
 def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
@@ -93,7 +58,7 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
         pose[:3, :3] = _edited_rotation(np.eye(3), now)
     else:
         place, turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
-        is_same = np.abs(now - _rotation_matrix(turn)).max() <= _ROTATION_TOLERANCE
+        is_same = np.abs(now - _rotation_matrix(turn)).max() <= ROTATION_TOLERANCE
         pose[:3, :3] = exact[:3, :3] if is_same else _edited_rotation(exact[:3, :3], now)
         here, there = np.array(design.translation), np.array(place)
         kept = np.abs(here - there) <= _POSITION_TOLERANCE_ULP * np.spacing(np.float32(np.abs(there).max()))
@@ -111,7 +76,7 @@ def _edited_rotation(before: Array, now: Array) -> Array:
         axis = int(np.diag(turn).argmax())
         i, j = (axis + 1) % 3, (axis + 2) % 3
         if (
-            max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _ROTATION_TOLERANCE
+            max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * ROTATION_TOLERANCE
         ):  # both are inexact
             continue
         angle = _shortest_rotation_angle(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.gait.behaviors import Engine, GaitBehaviors
 from ....core.kinematics import design_openings, joint_frames_world
 from ....core.model import Array, Body, Dof, Joint, Mechanism
 from ....core.report import Message, Report
@@ -24,7 +24,8 @@ from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
 from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
-from ...data.properties.joint import DOF_FIELDS, DOF_VECTORS, KnuckleDof, KnuckleJoint
+from ...data.facts import BODY, DOF, ENGINE, WORLD, pull, shortest_float
+from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import (
     all_parts_by_role,
     collection_of,
@@ -39,7 +40,7 @@ from ..materials import PaintedColors, painted_color
 from .applied_transforms import report_cleared_transform
 from .attachments import AttachmentReader
 from .design_poses import DesignPoses, design_as_seen
-from .edit_detection import edited_number, edited_pose, is_same_value, shortest_angle, shortest_float, was_moved
+from .edit_detection import edited_pose, was_moved
 from .shapes import (
     CollisionChildren,
     derive_inertia,
@@ -48,7 +49,6 @@ from .shapes import (
     is_uneven,
     read_body_shapes,
     read_collision_children,
-    read_com,
     read_inertia,
     read_mass_edit,
     scale_shape,
@@ -171,9 +171,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = read_collision_children(present, body_of, designs, mechanism.report)
     before = DocumentFacts.of(base)
-    coms = {
-        body.id: (body.com, read_com(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
-    }
+    coms = {body.id: (body.com, _present_com(body_of[body.id], body)) for body in base.bodies if body.id in body_of}
     hung = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # earlier releases created no objects for them
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
@@ -187,9 +185,17 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     before.settle(mechanism)
     hung.report_removed_frames(mechanism)
     hung.rename_references(mechanism)
-    _read_world(rig, mechanism)
-    mechanism.behaviours = _read_behaviors(rig, base)
+    pull(settings(rig), WORLD, mechanism.world)
+    if mechanism.behaviours is not None:
+        pull(settings(rig), ENGINE, mechanism.behaviours.engine)
     return mechanism, designs, bodies
+
+
+def _present_com(obj: bpy.types.Object, body: Body) -> Array:
+    """Return the center of mass (3,) of a document's body as its object has it."""
+    now = replace(body)
+    pull(record_of(obj), BODY, now, {"com"})
+    return now.com
 
 
 def _document_mechanism(rig: bpy.types.Object) -> Mechanism:
@@ -278,10 +284,13 @@ class _PartReader:
         known = old or original
         exact = com_pose(body) if known else None
         before = body.pose, body.com
+        recorded = {"immobile"}  # records of earlier releases lack the others
+        recorded |= {"gravity", "collidable"} if self.flagged else set()
+        recorded |= {"active"} if self.switched else set()
         if known:
-            body.com, body.inertia = read_com(record, body), read_inertia(record, body)
-        if self.flagged:
-            body.gravity, body.collidable = record.gravity, record.collidable
+            body.inertia = read_inertia(record, body)
+            recorded.add("com")
+        pull(record, BODY, body, recorded)
         body.name = file_name(obj)
         shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
@@ -316,8 +325,6 @@ class _PartReader:
             )
         read_mass_edit(obj, body, self.derived, self.report)
         body.twin = _twin_id(record.twin, body.twin, copied=original is not None)
-        body.immobile = record.immobile
-        body.active = record.active if self.switched else body.active
         body.id = own
         return body
 
@@ -356,7 +363,7 @@ class _PartReader:
             part.type if joint.type != part.type and _dof_kinds(joint.dofs) != _dof_kinds(part.dofs) else joint.type
         )
         if _dof_kinds(joint.dofs) == _dof_kinds(part.dofs):
-            _read_dof_edits(obj, joint)
+            _read_dof_edits(part, joint)
         else:
             joint.dofs = read_dofs(part)
         joint.twin = _twin_id(record.twin, joint.twin, copied=original is not None)
@@ -411,32 +418,12 @@ def _dof_kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
     return [dof.kind for dof in dofs]
 
 
-def _read_dof_edits(obj: bpy.types.Object, joint: Joint) -> None:
-    for mine, now in zip(joint.dofs, read_dofs(record_of(obj).joint), strict=False):
-        _read_dof_edit(mine, now)
-        for part, part_now in zip(mine.parts, now.parts, strict=False):
-            _read_dof_edit(part, part_now)
-
-
-def _read_dof_edit(mine: Dof, now: Dof) -> None:
-    shortest = shortest_angle if mine.kind in {"rotation", "screw"} else shortest_float
-    for name in (*DOF_FIELDS, "lower", "upper"):
-        value = getattr(now, name)
-        if is_same_value(value, getattr(mine, name)):
-            continue
-        if isinstance(value, float):
-            value = shortest(value) if name in {"lower", "upper"} else shortest_float(value)
-        setattr(mine, name, value)
-    if np.abs(now.axis - np.float32(mine.axis)).max() > 1e-6:
-        mine.axis = now.axis
-    for name in DOF_VECTORS:
-        numbers, before = getattr(now, name), getattr(mine, name)
-        if not _same_numbers(numbers, before if any(before) else ()):
-            setattr(mine, name, tuple(shortest_float(x) for x in numbers))
-
-
-def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
-    return len(now) == len(before) and all(is_same_value(x, y) for x, y in zip(now, before, strict=True))
+def _read_dof_edits(record: KnuckleJoint, joint: Joint) -> None:
+    single = iter(record.parts)
+    for mine, kept in zip(joint.dofs, record.dofs, strict=False):
+        pull(kept, DOF, mine)
+        for part, kept_part in zip(mine.parts, islice(single, kept.parts), strict=False):
+            pull(kept_part, DOF, part)
 
 
 def _twin_id(now: str, before: str | None, copied: bool) -> str | None:
@@ -444,25 +431,6 @@ def _twin_id(now: str, before: str | None, copied: bool) -> str | None:
     if now == (before or ""):
         return None if copied else before
     return now or None
-
-
-def _read_world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
-    model, world = settings(rig), mechanism.world
-    world.gravity = np.array([edited_number(now, old) for now, old in zip(model.gravity, world.gravity, strict=True)])
-    for name in ("friction", "erp", "cfm"):
-        if not is_same_value(getattr(model, name), getattr(world, name) or 0.0):
-            setattr(world, name, shortest_float(getattr(model, name)))
-
-
-def _read_behaviors(rig: bpy.types.Object, base: Mechanism) -> GaitBehaviors | None:
-    behaviours: GaitBehaviors | None = base.behaviours
-    if behaviours is None:
-        return None
-    engine: Engine = behaviours.engine
-    model = settings(rig)
-    for name in ("standard_speed", "speed_factor", "pose_delay", "pose_phase"):
-        setattr(engine, name, edited_number(getattr(model, name), getattr(engine, name)))
-    return behaviours
 
 
 @dataclass

@@ -5,7 +5,7 @@ Masses are edited in our record or on the rigid body; mirroring edits centers of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -18,13 +18,15 @@ from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
 from ...data.access import record_of, rigid_body_of
-from ...data.conversion import DEFAULT_SHAPE_SIZE, read_shape
+from ...data.conversion import read_shape
+from ...data.facts import MOMENT_TOLERANCE, SHAPE, is_same_value, pull, shortest_float
+from ...data.properties.joint import KnuckleShape
 from ...data.properties.model import KnuckleObject
 from ...data.queries import file_name, is_numbered_copy
 from ...data.rigid_bodies import displayed_mass, is_mass_typed
 from ..bodies import unit_tensors
 from .design_poses import DesignPoses
-from .edit_detection import edited_number, edited_pose, is_same_value, shortest_float, was_moved
+from .edit_detection import edited_pose, was_moved
 
 #: Collision children with their design matrices on the body, by body and shape index.
 CollisionChildren = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]
@@ -75,7 +77,7 @@ def read_body_shapes(
         children: Collision children.
         report: Gets an entry for each deleted child.
     """
-    now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
+    now = edited_shapes(record_of(obj).shapes, before)
     is_copy = _may_lack_children(obj, own)
     out = []
     for number, (shape, kept) in enumerate(zip(now, record_of(obj).shapes, strict=True)):
@@ -117,21 +119,16 @@ def _follow_child(shape: Shape, child: bpy.types.Object, design: Matrix, com: Ar
     return _resize_shape(replace(shape, pose=pose), scale)
 
 
-def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
-    """Return the present shapes, with the document's numbers where they are the same in 32 bits."""
-    if [shape.type for shape in now] != [shape.type for shape in before]:
+def edited_shapes(records: Sequence[KnuckleShape], before: Sequence[Shape]) -> list[Shape]:
+    """Return the shapes in records, with the document's numbers where they are the same in 32 bits."""
+    if [kept.type for kept in records] != [shape.type for shape in before]:
+        now = map(read_shape, records)
         return [replace(shape, size={key: shortest_float(value) for key, value in shape.size.items()}) for shape in now]
-    for mine, old in zip(now, before, strict=True):
-        given = {key: value for key, value in mine.size.items() if key in old.size or value != DEFAULT_SHAPE_SIZE}
-        sizes = {key: edited_number(value, old.size.get(key, value)) for key, value in given.items()}
-        mine.size = old.size | sizes
-        if (np.float32(mine.pose) == np.float32(old.pose)).all():
-            mine.pose = old.pose
-        if mine.color is not None and old.color is not None and np.allclose(mine.color, old.color, atol=1e-6):
-            mine.color = old.color
-        mine.extra, mine.soft, mine.name = old.extra, old.soft, old.name
-        mine.spheres = mine.spheres or old.spheres
-    return now
+    out = []
+    for kept, old in zip(records, before, strict=True):
+        out.append(replace(old))
+        pull(kept, SHAPE, out[-1])
+    return out
 
 
 def scale_shape(shape: Shape, scale: Array, about: Array) -> Shape:
@@ -185,8 +182,6 @@ _DIRECTED_SHAPES = {"cone", "pyramid", "hemisphere"}
 _MASS_KEY = "mass"
 #: Tolerance of moments of inertia that were derived from shapes, as a share of the largest.
 _DERIVED_TOLERANCE = 1e-5
-#: Tolerance of moments of inertia in 32 bits, as a share of the largest.
-_MOMENT_TOLERANCE = 3e-7
 
 
 def derived_masses(bodies: Iterable[Body]) -> dict[str, float]:
@@ -267,13 +262,6 @@ def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
     return mass
 
 
-def read_com(record: KnuckleObject, body: Body) -> Array:
-    """Return a body's center of mass from its record; the document's own where they are the same in 32 bits."""
-    if all(map(is_same_value, map(float, record.com), body.com.tolist())):
-        return body.com
-    return np.array([shortest_float(x) for x in record.com])
-
-
 def read_inertia(record: KnuckleObject, body: Body) -> Array | None:
     """Return a body's inertia (3, 3) from its record, which has it for a mass of 1; None where none is stated.
 
@@ -285,7 +273,7 @@ def read_inertia(record: KnuckleObject, body: Body) -> Array | None:
         return None if dropped else body.inertia
     if body.inertia is not None:
         known = body.inertia.ravel().tolist()
-        near = _MOMENT_TOLERANCE * max(map(abs, known))
+        near = MOMENT_TOLERANCE * max(map(abs, known))
         if all(abs(now * body.mass - before) <= near for now, before in zip(numbers, known, strict=True)):
             return body.inertia
     tensor = np.array(numbers, dtype=np.float64).reshape(3, 3) * body.mass

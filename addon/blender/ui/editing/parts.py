@@ -12,6 +12,7 @@ from ....core.report import Message, abbreviate_names, count_with_noun, join_mes
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
+from ...data.rigid_bodies import displayed_mass
 from ...editing.joints import delete_objects, joint_placement, place_joint, set_joint_type, swap_joint_ends
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
 from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirror
@@ -19,7 +20,7 @@ from ...reconcile.rig_update import update_armature
 from ...rig.joint_frames import joint_frame_matrix
 from ...rig.pose_channels import reset_unused_channels
 from ..base.operators import ModelOperator, Result, TwinsOption, active_model, report_result
-from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
+from ..base.panels import PANEL_ORDER, ModelPanel, draw_fact, property_layout
 from ..base.selection import active_joint, selected_parts
 from .create import AXIS_ROTATIONS, JOINT_AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 
@@ -206,6 +207,16 @@ class KNUCKLE_OT_refit(ModelOperator):
             report.warn("rest-applied", applied_pose_message())
         report_result(self, "Armature updated", report)
         return {"FINISHED"}
+
+
+def draw_whole_mass(panel: bpy.types.Panel, context: bpy.types.Context) -> None:
+    """Draw a body's whole mass atop Blender's Rigid Body panel, which shows it without that of its inertia proxy."""
+    obj = context.object
+    if obj is None or record_of(obj).role != "BODY" or displayed_mass(obj) is None:
+        return
+    column = property_layout(panel.layout.column())
+    column.prop(record_of(obj), "mass", text="Whole Mass")
+    draw_fact(column, "In Inertia Proxy", f"{record_of(obj).inertia_proxy_share:.0%}")
 
 
 class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):

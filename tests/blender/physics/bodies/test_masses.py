@@ -193,3 +193,28 @@ def test_a_servo_between_two_free_links_moves_both(blank: Any, ratio: float) -> 
     one = (1.0 + 0.01) / 12.0 + 0.25
     (moved,) = ReflectedInertia(joint_state, joint_state.poses()).of_single_dof_joints(joint_state)
     assert moved == pytest.approx(1.0 / (1.0 / one + 1.0 / (ratio * one)), rel=1e-4)
+
+
+def test_the_rigid_body_panel_shows_the_whole_mass_of_a_body_with_an_inertia_proxy(blank: Any) -> None:
+    """Atop Blender's own panel; of other bodies that shows it itself."""
+    import bpy
+
+    from addon.blender.ui.editing.parts import draw_whole_mass
+    from tests.support.panels_helpers import Layout
+
+    rig = put_world(flying(2.0), "KEYS", 1)
+
+    def drawn(name: str) -> list[tuple[str, Any]]:
+        out: list[tuple[str, Any]] = []
+        with bpy.context.temp_override(object=objects_of(rig, "BODY")[name]):
+            panel: Any = type("Panel", (), {"layout": Layout(out)})()
+            draw_whole_mass(panel, bpy.context)
+        return out
+
+    link = objects_of(rig, "BODY")["link 0"]
+    share = 1.0 - link.rigid_body.mass / 2.0
+    assert drawn("link 0")[0] == ("prop", "mass")
+    assert drawn("link 0")[-1] == ("label", f"{share:.0%}")
+    assert drawn("link 1") == []
+    link.knuckle.mass = 4.0
+    assert link.rigid_body.mass == pytest.approx(4.0 * (1.0 - share)), "the field edits the whole"
