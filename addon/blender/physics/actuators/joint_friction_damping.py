@@ -9,6 +9,7 @@ Note:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,11 @@ import numpy as np
 from ....core.force_laws import SpringDamperIntegrator
 from ....core.model import Array
 from ...data.access import record_of, world_of
+from ...data.properties.joint import KnuckleMotor
 from ..constraints.generic6dof import aligned_dofs, has_fixed_axes
 from ..constraints.restraints import JointForceLaw
-from .actuator import JointActuator, SimulationState
+from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
+from .control_laws import VelocityHistory
 from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
@@ -77,8 +80,63 @@ class FrictionDampingActuator(JointActuator):
         self.motors.command(poses, actual, np.zeros(len(actual)), force, rate, False)
 
 
-def friction_damping_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[FrictionDampingActuator]:
-    """Return the actuators of a mechanism's joints with friction or damping."""
+class JointLosses(Actuator):
+    """Friction and damping of all joints of a mechanism.
+
+    Hinges and sliders without force laws of their own, which most joints are, are computed together as arrays: their
+    motors turn about the joint's axis or move along it, so the force of the joint is that of its motor.
+    """
+
+    def __init__(self, joint_state: JointStateArrays, joints: Sequence[FrictionDampingActuator]) -> None:
+        place = {empty: number for number, empty in enumerate(joint_state.empties)}
+        self._all = joints
+        self._plain = [each for each in joints if each.motors.joint.empty in place and not each.laws]
+        self._others = [each for each in joints if each not in self._plain]
+        self._numbers = np.array([place[each.motors.joint.empty] for each in self._plain], dtype=np.intp)
+        self._turns = joint_state.turns[self._numbers]
+        self._course = VelocityHistory.at_rest(len(self._plain))
+        self._last: Array | None = None
+
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors and connect them."""
+        for each in self._all:
+            each.prepare(scene)
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
+        places = {empty: place for each in self._all for empty, place in each.start(state).items()}
+        begun = [state.velocities.get(each.motors.joint.joint.id) for each in self._plain]
+        speeds = np.array([0.0 if speed is None else speed[0] for speed in begun])
+        self._course = (
+            VelocityHistory.from_initial_velocity(speeds) if state.velocities else VelocityHistory.at_rest(len(speeds))
+        )
+        self._last = None
+        return places
+
+    def update(self, state: SimulationState) -> None:
+        """Set the braking forces for the next frame."""
+        if self._plain:
+            values = state.coordinates[self._numbers]
+            if self._last is not None:
+                moved = values - self._last
+                moved = np.where(self._turns, (moved + math.pi) % (2.0 * math.pi) - math.pi, moved)
+                self._course.go_on(moved, state.rate)
+            self._last = values
+            friction = np.array([each.friction[0] for each in self._plain])
+            damping = np.array([each.damping[0] for each in self._plain])
+            force = friction + damping * np.abs(self._course.speed + self._course.change)
+            for each, limit in zip(self._plain, force.tolist(), strict=True):
+                each.motors.brake(limit)
+        for each in self._others:
+            each.update(state)
+
+    def motors_in_use(self) -> list[KnuckleMotor]:
+        """Return the records of its motors."""
+        return [motor for each in self._all for motor in each.motors_in_use()]
+
+
+def joint_losses(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[JointLosses]:
+    """Return the actuator of a mechanism's joints with friction or damping; none without such joints."""
     out = []
     for item in joint_state.dissipative_joints:
         if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(joint_state, record_of(item.empty).joint):
@@ -91,7 +149,7 @@ def friction_damping_actuators(scene: bpy.types.Scene, joint_state: JointStateAr
                 scene, DofMotors(joint_state, item, "loss_motors", _SUFFIX, turns), friction, _motor_damping(item), laws
             )
         )
-    return out
+    return [JointLosses(joint_state, out)] if out else []
 
 
 def _motor_damping(joint: MultiDofJoint) -> Array:

@@ -20,7 +20,7 @@ from ..actuators.dof_servos import (
     screw_couplings,
 )
 from ..actuators.initial_velocity import initial_velocity_impulses
-from ..actuators.joint_friction_damping import friction_damping_actuators
+from ..actuators.joint_friction_damping import joint_losses
 from ..actuators.joint_state import (
     JointStateArrays,
     bone_coordinates,
@@ -72,7 +72,7 @@ class ModelController:
         self._forces: list[Actuator] = []
         if self._uses_physics():
             self._forces = [
-                *friction_damping_actuators(scene, self.joint_state),
+                *joint_losses(scene, self.joint_state),
                 *spring_actuators(scene, self.joint_state),
                 *point_force_actuators(scene, self.joint_state),
                 *screw_couplings(scene, self.joint_state),

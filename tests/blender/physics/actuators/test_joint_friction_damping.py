@@ -84,3 +84,37 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
 def test_friction_and_rotor_inertia_without_a_motor_are_reported(blank: Any) -> None:
     assert warnings(hung(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
     assert warnings(hung(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}
+
+
+@pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
+def test_joints_computed_together_move_as_one_by_one(blank: Any, monkeypatch: pytest.MonkeyPatch, drive: str) -> None:
+    """The humanoid has 22 damped hinges: all at once, and each by the general way of joints with several axes."""
+    import bpy
+
+    from addon import formats
+    from addon.blender.build import build
+    from addon.blender.physics.actuators.joint_friction_damping import JointLosses
+    from tests.support.scenes import OWN
+
+    def fallen() -> Any:
+        empty_file()
+        build(formats.load(OWN / "humanoid/humanoid.skel"))
+        rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+        rig.data.knuckle.drive = drive
+        world = bpy.context.scene.rigidbody_world
+        world.substeps_per_frame, world.solver_iterations = 20, 50
+        bodies = objects_of(rig, "BODY")
+        return np.array(
+            play(bpy.context.scene, 13, lambda: np.array([obj.matrix_world for obj in bodies.values()])), dtype=float
+        )
+
+    together, plain = fallen(), JointLosses.__init__
+
+    def one_by_one(self: JointLosses, *args: Any) -> None:
+        plain(self, *args)
+        assert len(self._plain) == 22
+        self._others, self._plain = list(self._all), []
+
+    monkeypatch.setattr(JointLosses, "__init__", one_by_one)
+    assert np.abs(fallen() - together).max() < 1e-4
+    assert drive == "SERVO" or np.ptp(together[:, :, 2, 3], axis=0).max() > 0.01
