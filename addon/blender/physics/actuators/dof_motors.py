@@ -21,7 +21,7 @@ from ..world.anchor import joint_ends
 from ..world.scale import model_scale
 from .control_laws import VelocityHistory
 from .joint_state import JointStateArrays, MultiDofJoint, coordinates_near, create_joint_motor
-from .motors import add_constraint_to_world, is_motor_missing, remove_from_motor_list
+from .motors import add_constraint_to_world, enable_constraint, is_motor_missing, remove_from_motor_list
 
 #: Least component of a motor's direction along its joint value's axis: bounds its force near a singular pose.
 _MIN_SHARE = 0.05
@@ -236,6 +236,7 @@ class DofMotors:
             motor.motor_ang_target_velocity, motor.motor_ang_max_impulse = velocity, force
         else:
             motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = velocity, force
+        enable_constraint(motor, force > 0.0)
 
 
 def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:

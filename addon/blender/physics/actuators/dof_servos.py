@@ -31,6 +31,7 @@ from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
 from .control_laws import Servos, VelocityHistory, motor_commands, steady_increment
 from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
+from .motors import enable_constraint
 
 if TYPE_CHECKING:
     from .servo_targets import ServoTargets
@@ -209,6 +210,8 @@ class SingleDofServos(Actuator):
                 motor = self._motors[number]
                 if motor is not None:
                     setattr(motor, self._names[number][column], values.item(number))
+                    if column:
+                        enable_constraint(motor, values.item(number) > 0.0)
 
 
 @dataclass

@@ -193,12 +193,18 @@ def stop_all_motors(rig: bpy.types.Object) -> None:
     stop_motors(motor.empty for kept in (*force_lists(rig), *lists) for motor in kept)
 
 
-def enable_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
-    """Enable or disable the constraints of motors; a disabled one costs next to nothing.
+def enable_constraint(constraint: bpy.types.RigidBodyConstraint, on: bool) -> None:
+    """Enable a constraint, or disable an idle one, which then costs next to nothing.
 
     Unlike limits, this may be changed during a simulation.
     """
+    if constraint.enabled != on:
+        constraint.enabled = on
+
+
+def enable_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
+    """Enable or disable the constraints of motors."""
     for motor in motors:
         constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
-        if constraint is not None and constraint.enabled != on:
-            constraint.enabled = on
+        if constraint is not None:
+            enable_constraint(constraint, on)

@@ -28,6 +28,7 @@ from ...data.access import bodies_of, constraint_of, constraints_of, record_of, 
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
+from .carried_inertia import CarriedInertia
 from .collision import collision_children
 
 #: Count of bodies that a warning names.
@@ -94,6 +95,29 @@ def _relative_errors(tensors: Array, moments: Array) -> Array:
     return share
 
 
+def errors_in_motion(bodies: Sequence[bpy.types.Object], tensors: Array, moments: Array) -> Array:
+    """Return the relative errors (n,) of moments of inertia where they matter for the bodies' motion.
+
+    A body that joints carry turns about their axes, with all that the joint carries: its error is the largest share of
+    the moment of inertia of all that about the axis of one of these joints, in the design (parallel axis theorem). The
+    error of a free body is a share of its own largest moment.
+
+    Args:
+        bodies: Bodies of one mechanism.
+        tensors: Wanted inertia tensors (n, 3, 3) about the centers of mass, in the bodies' axes, for a mass of 1.
+        moments: Moments of inertia (n, 3) that Blender has in their place.
+    """
+    errors = _relative_errors(tensors, moments)
+    if not (errors > _ACCEPTED_ERROR).any():
+        return errors
+    carried = CarriedInertia(record_of(bodies[0]).model)
+    for number in np.flatnonzero(errors > _ACCEPTED_ERROR):
+        off = record_of(bodies[number]).mass * (np.diag(moments[number]) - tensors[number])
+        error = carried.largest_error(bodies[number], off, _ACCEPTED_ERROR)
+        errors[number] = errors[number] if error is None else min(errors[number], error)
+    return errors
+
+
 def _box_moments(edges: Array) -> Array:
     square = edges**2
     return (square.sum() - square) / 12.0
@@ -139,7 +163,7 @@ def _inertia_splits(
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
     moments = blender_moments_of_all(bodies, pieces) / np.array([rigid_body_of(obj).mass for obj in bodies])[:, None]
-    off = _relative_errors(tensors, moments) > _ACCEPTED_ERROR
+    off = errors_in_motion(bodies, tensors, moments) > _ACCEPTED_ERROR
     return {bodies[number]: find_inertia_split(tensors[number], moments[number]) for number in np.flatnonzero(off)}
 
 
@@ -308,6 +332,10 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     if not stated:
         return report
     here = blender_moments_of_all([obj for obj, _ in stated], pieces)
+    if settings(rig).match_inertia:
+        stated, here = _report_joints(stated, here, report)
+        if not stated:
+            return report
     moments, products = inertia_differences(np.array([tensor for _, tensor in stated]), here)
     either = np.maximum(moments, products)
     off, worst = either > _REPORT_THRESHOLD, int(either.argmax())
@@ -329,6 +357,40 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
         where=obj.name,
     )
     return report
+
+
+def _report_joints(
+    stated: list[tuple[bpy.types.Object, Array]], here: Array, report: Report
+) -> tuple[list[tuple[bpy.types.Object, Array]], Array]:
+    """Report the bodies without inertia proxies whose moments of inertia differ but hardly matter about their joints.
+
+    Args:
+        stated: Bodies with the file's tensors (3, 3).
+        here: Blender's moments (n, 3).
+        report: The report.
+
+    Returns:
+        The other bodies, and their moments.
+    """
+    bodies, masses = [obj for obj, _ in stated], np.array([rigid_body_of(obj).mass for obj, _ in stated])
+    tensors = np.array([tensor for _, tensor in stated]) / masses[:, None, None]
+    moments = here / masses[:, None]
+    errors = errors_in_motion(bodies, tensors, moments)
+    small = (errors <= _ACCEPTED_ERROR) & (_relative_errors(tensors, moments) > _ACCEPTED_ERROR)
+    if small.any():
+        worst = int(np.where(small, errors, 0.0).argmax())
+        report.info(
+            "inertia-at-joints",
+            Message(
+                "Moments of inertia: those of the collision shapes are simulated for {} of {}, whose errors about "
+                "their joints are at most {}",
+                int(small.sum()),
+                count_with_noun(len(stated), "body", "bodies"),
+                _percentage(float(errors[worst])),
+            ),
+            where=bodies[worst].name,
+        )
+    return [each for each, is_small in zip(stated, small, strict=True) if not is_small], here[~small]
 
 
 def _percentage(left: float) -> str:
