@@ -298,7 +298,8 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleObject.inertia_proxy_of KnuckleObject.inertia_proxy_share KnuckleObject.keeps_source "
         "KnuckleObject.is_ground KnuckleObject.is_collision_filter KnuckleJoint.motor KnuckleJoint.spring_preload "
         "KnuckleJoint.motors KnuckleJoint.loss_motors KnuckleJoint.limit_constraints KnuckleJoint.spring_motors "
-        "KnuckleMotor.* KnuckleWorldBackup.* KnuckleModel.anchor KnuckleModel.velocity_motors "
+        "KnuckleMotor.* KnuckleWorldBackup.* KnuckleSteps.* KnuckleModel.selected_steps "
+        "KnuckleModel.anchor KnuckleModel.velocity_motors "
         "KnuckleModel.ground_offset KnuckleModel.world_backup KnuckleModel.body_keys KnuckleAccuracy.* "
         "KnuckleJointAccuracy.* KnuckleModel.accuracy KnuckleModel.contact_friction"
     ),

@@ -215,6 +215,17 @@ class KnuckleAssembly(bpy.types.PropertyGroup):
     active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
 
 
+class KnuckleSteps(bpy.types.PropertyGroup):
+    """Substeps and iterations that trial simulations selected for a quality."""
+
+    quality: StringProperty(description="Identifier of the quality: PREVIEW or BAKE")
+    steps: FloatProperty(description="Steps per second")
+    iterations: IntProperty(description="Solver iterations per step")
+    separation: FloatProperty(description="Joint separation in the trial, as a share of the link's length; -1 without")
+    speed: FloatProperty(description="Simulated seconds per second of CPU time in the trial")
+    key: StringProperty(description="Checksum of what the selection depends on")
+
+
 class KnuckleWorldBackup(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can restore them."""
 
@@ -393,6 +404,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         description="Height by which the mechanism is raised for the simulation, to stand on the ground"
     )
     world_backup: PointerProperty(type=KnuckleWorldBackup)
+    selected_steps: CollectionProperty(type=KnuckleSteps)
     key_bodies: BoolProperty(
         name="Bake All Bodies",
         description="Write keyframes for every body besides the servos, which then play exactly as simulated",
@@ -417,6 +429,7 @@ CLASSES = (
     KnuckleBone,
     KnuckleControls,
     KnuckleAssembly,
+    KnuckleSteps,
     KnuckleWorldBackup,
     KnuckleModel,
 )

@@ -47,17 +47,19 @@ from ..simulation.recording import (
 )
 from ..simulation.session import controller_at, time_stretched
 from ..simulation.setup import build_physics
-from ..world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
+from ..world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs, stopped_world_message
 from ..world.rigidbody_world import (
     FRAME_RATE,
     first_frame,
     frame_rate,
+    has_own_settings,
     match_scene_timing,
     reset_cache,
     step_rate,
 )
 from ..world.scale import report_distortion
 from .accuracy import accuracy_of_recording, store_accuracy
+from .step_trials import raise_steps, select_steps, steps_applied
 
 ProgressCallback = Callable[[int, int], None]
 T = TypeVar("T")
@@ -86,11 +88,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         ValueError: The mechanism's physics is in another scene, the world takes no steps, or there are no frames.
         RunError: The world was removed during the simulation, or a pose is not finite.
     """
-    why = simulated_elsewhere_message(scene, rig) or stopped_world_message(scene)
-    if why:
-        raise ValueError(why)
-    if not is_simulated(rig, scene):
-        build_physics(scene, rig)
+    _prepare_simulation(scene, rig)
     match_scene_timing(scene)
     scaled = Report()
     report_distortion(rig, scaled)
@@ -153,6 +151,15 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         every if steps > 1 else None,
         rate,
     )
+
+
+def _prepare_simulation(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Build the physics of a mechanism if it has none; raise ValueError where the scene cannot simulate it."""
+    why = simulated_elsewhere_message(scene, rig) or stopped_world_message(scene)
+    if why:
+        raise ValueError(why)
+    if not is_simulated(rig, scene):
+        build_physics(scene, rig)
 
 
 def _require_finite(joint_state: JointStateArrays, poses: Array, frame: int) -> None:
@@ -244,8 +251,17 @@ def bake_steps(
     all_bodies: bool = False,
 ) -> StepGenerator[tuple[bpy.types.Action, Recording]]:
     """Bake as ``bake`` does, pausing after every frame like ``record_steps``."""
-    recording = yield from record_steps(scene, rig, last)
-    store_accuracy(rig, recording, accuracy_of_recording(scene, recording))
+    _prepare_simulation(scene, rig)
+    rigs = list(simulated_rigs(scene))
+    if has_own_settings(scene) and settings(rig).drive != "KEYS":
+        yield from select_steps(scene, rigs, "BAKE", record_steps)
+    while True:
+        with steps_applied(scene, rigs, "BAKE"):
+            recording = yield from record_steps(scene, rig, last)
+        accuracy = accuracy_of_recording(scene, recording)
+        if not raise_steps(rig, "BAKE", max((joint.share for joint in accuracy.joints), default=0.0)):
+            break
+    store_accuracy(rig, recording, accuracy)
     action = write_recording_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
     if all_bodies:
         write_body_keys(rig, recording, action)

@@ -18,9 +18,9 @@ from .membership import simulated_rigs, simulating_scene, stopped_world_message,
 from .solver_settings import (
     SolverSettings,
     apply_solver_settings,
+    chosen_solver_settings,
     has_applied_settings,
     merge_solver_settings,
-    required_solver_settings,
 )
 
 #: Frames per second at which real walkers walked: control is once per frame, so this matters more than substeps.
@@ -178,12 +178,12 @@ def _fit_new_world(
     scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
 ) -> None:
     """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
-    world, keeper, own = world_of(scene), _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
+    world, keeper, own = world_of(scene), _backup_rig(scene, [rig, *others]), chosen_solver_settings(rig)
     store_message(settings(rig).world_backup, "requirements", own.why)
     if keeper is not None and settings(keeper).world_backup.made_world:
         before = settings(keeper).world_backup
         if not before.fitted_substeps or has_applied_settings(scene, before):
-            fit = merge_solver_settings([own, *(required_solver_settings(other) for other in others)])
+            fit = merge_solver_settings([own, *(chosen_solver_settings(other) for other in others)])
             apply_solver_settings(scene, fit, before)
             report.info("world-fitted", Message("Rigid-body world: fitted to the mechanism. {}", fit.why))
             return
@@ -205,9 +205,9 @@ def _fit_new_world(
 def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> SolverSettings:
     """Fit a scene's world to its mechanisms, whoever set it before. Clearing physics restores a user's own world."""
     world, keeper = world_of(scene), _backup_rig(scene)
-    fit = merge_solver_settings([required_solver_settings(rig) for rig in rigs])
+    fit = merge_solver_settings([chosen_solver_settings(rig) for rig in rigs])
     for rig in rigs:
-        store_message(settings(rig).world_backup, "requirements", required_solver_settings(rig).why)
+        store_message(settings(rig).world_backup, "requirements", chosen_solver_settings(rig).why)
     before = settings(keeper or rigs[0]).world_backup
     if before.joined_world and not before.substeps:
         before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations
@@ -222,8 +222,20 @@ def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Non
     ours = keeper is not None and settings(keeper).world_backup.made_world
     if rigs and keeper is not None and ours and has_applied_settings(scene, settings(keeper).world_backup):
         apply_solver_settings(
-            scene, merge_solver_settings([required_solver_settings(rig) for rig in rigs]), settings(keeper).world_backup
+            scene, merge_solver_settings([chosen_solver_settings(rig) for rig in rigs]), settings(keeper).world_backup
         )
+
+
+def has_own_settings(scene: bpy.types.Scene) -> bool:
+    """Return whether the substeps and iterations of a scene's world are those that we set, and not the user's."""
+    keeper = _backup_rig(scene)
+    return keeper is not None and has_applied_settings(scene, settings(keeper).world_backup)
+
+
+def apply_selected_settings(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> None:
+    """Set substeps and iterations to those selected for mechanisms, the largest of each, without storing them."""
+    fit, world = merge_solver_settings([chosen_solver_settings(rig, quality) for rig in rigs]), world_of(scene)
+    world.substeps_per_frame, world.solver_iterations = fit.substeps(frame_rate(scene)), fit.iterations
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:
@@ -273,7 +285,7 @@ def match_scene_timing(scene: bpy.types.Scene) -> None:
         apply_solver_settings(
             scene,
             merge_solver_settings(
-                [required_solver_settings(rig) for rig in simulated_rigs(scene)] or [required_solver_settings(keeper)]
+                [chosen_solver_settings(rig) for rig in simulated_rigs(scene)] or [chosen_solver_settings(keeper)]
             ),
             before,
         )

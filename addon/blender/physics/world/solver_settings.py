@@ -10,8 +10,9 @@ radian.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,11 +20,13 @@ import bpy
 import numpy as np
 
 from ....core.report import Message
+from ....core.step_selection import StepSelection
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
-from ...data.conversion import joint_has_stops
+from ...data.conversion import flatten_pose, joint_has_stops
+from ...data.facts import BODY, DOF, SHAPE, read_properties
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
-from ...data.properties.model import KnuckleWorldBackup
+from ...data.properties.model import KnuckleSteps, KnuckleWorldBackup
 from ...data.queries import parts
 from .anchor import connects_bodies
 from .scale import model_scale
@@ -47,12 +50,21 @@ _MAX_STEPS, _MAX_ITERATIONS = 24000, 400
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """World settings that a mechanism needs: steps per second and iterations per step, with the reasons."""
+    """World settings that a mechanism needs: steps per second and iterations per step, with the reasons.
+
+    ``least``: steps per second that its springs need in any case.
+    """
 
     steps: float
     iterations: int
     why_steps: str
     why_iterations: str
+    least: float = STEPS_PER_SECOND
+
+    @property
+    def is_worst_case(self) -> bool:
+        """Return whether most such mechanisms need less, so that it is worth measuring."""
+        return self.steps > self.least or self.iterations > ITERATIONS
 
     @property
     def why(self) -> str:
@@ -101,15 +113,58 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         short,
         f"{gravity:.3g}",
     )
+    springs = max(steps for steps, _why in options)
     options.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
     steps, why = max(options, key=lambda option: option[0])
-    iterations, why_iterations = _required_iterations(list(lengths), least)
+    ratio = _mass_ratio(empties, lengths)
+    iterations, why_iterations = _required_iterations(ratio, least)
     if any(joint_has_stops(joint_record(empty)) for empty in empties) and iterations > least.iterations:
-        unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO
+        unlike = 1.0 if ratio is None else ratio[0] / _HARMLESS_MASS_RATIO
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
         why += Message("; times {} for stops between unequal masses", f"{more:.3g}")
-    return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations)
+    return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations, min(springs, _MAX_STEPS))
+
+
+def simulation_key(rig: bpy.types.Object) -> str:
+    """Return a checksum of all that decides how many steps a simulation of a mechanism needs: its parts and world."""
+    model = settings(rig)
+    facts: list[object] = [*model.gravity, model.erp, model.cfm, model.law, model.match_inertia, model.self_collide]
+    for obj in parts(rig, "BODY"):
+        record = record_of(obj)
+        facts += [flatten_pose(obj.matrix_basis), *record.tensor, read_properties(record, BODY)]
+        facts += [read_properties(shape, SHAPE) for shape in record.shapes]
+    for empty in parts(rig, "JOINT"):
+        joint = joint_record(empty)
+        facts += [flatten_pose(empty.matrix_basis), joint.type, joint.active]
+        facts += [read_properties(dof, DOF) for dof in [*joint.dofs, *joint.parts]]
+    return hashlib.sha1(repr(facts).encode(), usedforsecurity=False).hexdigest()
+
+
+def selected_steps(rig: bpy.types.Object, quality: str) -> KnuckleSteps | None:
+    """Return the settings that trials selected for a mechanism as it is now; None without trials."""
+    found = next((each for each in settings(rig).selected_steps if each.quality == quality), None)
+    return found if found is not None and found.key == simulation_key(rig) else None
+
+
+def store_selection(rig: bpy.types.Object, quality: str, selection: StepSelection, key: str) -> None:
+    """Store what trials selected for a mechanism, whose ``simulation_key`` was ``key``."""
+    kept = settings(rig).selected_steps
+    found = next((each for each in kept if each.quality == quality), None) or kept.add()
+    found.quality, found.key = quality, key
+    found.steps, found.iterations = selection.rung.steps, selection.rung.iterations
+    trial = selection.trial
+    found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / trial.seconds)
+
+
+def chosen_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") -> SolverSettings:
+    """Return the settings that trials selected for a mechanism; without trials those that any such one needs."""
+    required = required_solver_settings(rig)
+    found = selected_steps(rig, quality) if required.is_worst_case else None
+    if found is None:
+        return required
+    measured = "measured in trial simulations"
+    return SolverSettings(found.steps, found.iterations, measured, measured, required.least)
 
 
 def merge_solver_settings(fits: Sequence[SolverSettings]) -> SolverSettings:
@@ -177,17 +232,25 @@ def _largest_distance(bodies: Sequence[bpy.types.Object]) -> float:
     return float(np.ptp(np.array([obj.location for obj in bodies]), axis=0).max())
 
 
-def _mass_ratio(bodies: Sequence[bpy.types.Object]) -> tuple[float, bpy.types.Object, bpy.types.Object]:
-    """Return the mass ratio of the heaviest and the lightest body, the lightest and the heaviest."""
-    masses = [(max(record_of(obj).mass, 1e-3), obj) for obj in bodies]
-    heavy, light = max(masses, key=lambda each: each[0]), min(masses, key=lambda each: each[0])
-    return heavy[0] / light[0], light[1], heavy[1]
+_MassRatio = tuple[float, bpy.types.Object, bpy.types.Object]
 
 
-def _required_iterations(bodies: Sequence[bpy.types.Object], least: SolverSettings) -> tuple[int, str]:
-    ratio, light, heavy = _mass_ratio(bodies)
-    if ratio <= _HARMLESS_MASS_RATIO:
+def _mass_ratio(empties: Sequence[bpy.types.Object], moving: Collection[bpy.types.Object]) -> _MassRatio | None:
+    """Return the largest mass ratio of two moving bodies that a joint connects, the lighter and the heavier one."""
+    pairs = ((joint_record(empty).parent, joint_record(empty).child) for empty in empties)
+    ratios = []
+    for ends in pairs:
+        masses = [(max(record_of(end).mass, 1e-3), end) for end in ends if end in moving]
+        if len(masses) == 2:
+            light, heavy = sorted(masses, key=lambda each: each[0])
+            ratios.append((heavy[0] / light[0], light[1], heavy[1]))
+    return max(ratios, key=lambda each: each[0], default=None)
+
+
+def _required_iterations(unlike: _MassRatio | None, least: SolverSettings) -> tuple[int, str]:
+    if unlike is None or unlike[0] <= _HARMLESS_MASS_RATIO:
         return least.iterations, least.why_iterations
+    ratio, light, heavy = unlike
     wanted = min(round(ITERATIONS * (ratio / _HARMLESS_MASS_RATIO) ** _ITERATION_EXPONENT), _MAX_ITERATIONS)
     names = Message("{} and {}", repr(record_of(light).source_name), repr(record_of(heavy).source_name))
     return wanted, Message("mass ratio of {} is 1:{}", names, f"{ratio:.3g}")

@@ -14,17 +14,22 @@ from ....core.report import FormatError, Message, count_with_noun
 from ....installation import is_sample
 from ...animation.gait import document_presets, input_names, set_inputs
 from ...animation.loops.input_joints import set_input_joint
-from ...data.access import settings, world_of
+from ...data.access import armature_settings, settings, world_of
 from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
+from ...events.handlers import Connections, connect, disconnect
+from ...events.signals import on_drive_change
 from ...locale import translated
 from ...physics.recording.accuracy import worst_joint_lines
+from ...physics.recording.bake import record_steps
+from ...physics.recording.step_trials import lacks_selection, select_steps, selection_lines
 from ...physics.simulation.setup import build_physics, clear_physics, find_leftovers, remove_leftovers
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs
-from ...physics.world.rigidbody_world import fit_world
+from ...physics.world.rigidbody_world import fit_world, has_own_settings
 from ...physics.world.scale import distortion_message
+from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
 from ..base.operators import ModelOperator, Result, report_message, report_result
 from ..base.panels import draw_paragraph
 from ..base.selection import active_joint, select_part
@@ -201,12 +206,15 @@ class KNUCKLE_OT_drive_loop(ModelOperator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_fit_world(ModelOperator):
-    """Operator: set substeps and iterations of the rigid-body world."""
+class KNUCKLE_OT_fit_world(ModalTask):
+    """Operator: measure and set substeps and iterations of the rigid-body world."""
 
     bl_idname = "knuckle.fit_world"
     bl_label = "Fit to Mechanism"
-    bl_description = "Set substeps and iterations of the scene to what its mechanisms need to stay together"
+    bl_description = (
+        "Set substeps and iterations of the scene to what its mechanisms need to stay together, which trial "
+        "simulations of half a second measure"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -214,10 +222,50 @@ class KNUCKLE_OT_fit_world(ModelOperator):
         """Return the reason why the operator cannot run; empty if it can."""
         return simulated_elsewhere_message(context.scene, rig) if is_simulated(rig) else "Use Add Rigid Bodies first"
 
-    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """Fit the rigid-body world to the simulated mechanisms of the scene."""
-        report_message(self, {"INFO"}, fit_world(context.scene, list(simulated_rigs(context.scene))).why)
-        return {"FINISHED"}
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Return the generator that measures."""
+        scene, rigs = context.scene, list(simulated_rigs(context.scene))
+        yield from select_steps(scene, rigs, "PREVIEW", record_steps, again=True)
+        return fit_world(scene, rigs), rigs
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Report the settings."""
+        fit, rigs = result
+        found = [line for rig in rigs for line in selection_lines(rig)[:1]]
+        report_message(self, {"INFO"}, ". ".join(map(translated, found)) or fit.why)
+
+
+def _measure_later(armature: bpy.types.Armature) -> None:
+    """Measure substeps and iterations before a simulation is played in a window, unless that is done or not ours."""
+    rig = armature_settings(armature).rig
+    if bpy.app.background or rig is None or armature_settings(armature).drive == "KEYS":
+        return
+    if not bpy.app.timers.is_registered(_measure):
+        bpy.app.timers.register(_measure, first_interval=0.0)
+
+
+def _measure() -> None:
+    window = next(iter(bpy.context.window_manager.windows), None)
+    if window is None or busy_message():
+        return
+    scene = window.scene
+    rigs = list(simulated_rigs(scene))
+    if has_own_settings(scene) and any(lacks_selection(rig, "PREVIEW") for rig in rigs):
+        with bpy.context.temp_override(window=window, active_object=rigs[0]):
+            bpy.ops.knuckle.fit_world("INVOKE_DEFAULT", False)  # type: ignore[attr-defined]
+
+
+_LISTENERS: Connections = ((on_drive_change, _measure_later),)
+
+
+def register() -> None:
+    """Connect the listeners."""
+    connect((), _LISTENERS)
+
+
+def unregister() -> None:
+    """Disconnect the listeners."""
+    disconnect((), _LISTENERS)
 
 
 class KNUCKLE_OT_clean_up(bpy.types.Operator):

@@ -17,11 +17,13 @@ from ....core.accuracy import AccuracyRow, accuracy_verdict
 from ....core.report import Message
 from ...animation.gait import tracked_source, tracks_gait
 from ...data.access import settings
+from ...data.change_counter import cached_until_change
 from ...data.conversion import stored_message
 from ...data.properties.model import input_property_name
 from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
+from ...physics.recording.step_trials import selection_lines
 from ...physics.simulation.cached_frames import frame_note as run_note
 from ...physics.simulation.setup import other_rig_on_ground
 from ...physics.world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
@@ -237,6 +239,8 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
         column, "Simulation Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s"
     )
     column.operator("knuckle.fit_world", icon="PHYSICS")
+    for text in cached_until_change(selection_lines, polled_model(context)):
+        draw_paragraph(context, layout, text, "INFO")
     if model.world_backup.requirements:
         draw_paragraph(context, layout, stored_message(model.world_backup, "requirements"), "INFO")
 

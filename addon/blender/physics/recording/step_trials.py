@@ -1,0 +1,222 @@
+"""Trial simulations that select substeps and iterations: half a second of falling, and of tracking the servos' targets.
+
+Where the formula of ``world.solver_settings`` asks for no more than the least, nothing is measured. Otherwise it is the
+upper bound, for a worst case that most mechanisms never meet: trials go from the least steps up, until joint
+separation, tilt and tracking errors are small enough. The selection is stored with the mechanism, with a checksum of
+what it depends on.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple
+
+import bpy
+import numpy as np
+
+from ....core.report import Message
+from ....core.step_selection import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder, next_rung
+from ...data.access import settings, world_of
+from ...data.properties.model import KnuckleSteps
+from ...events.signals import signals_blocked
+from ..simulation.frame_handlers import switch_drive
+from ..simulation.recording import Recording
+from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
+from ..world.solver_settings import required_solver_settings, selected_steps, simulation_key, store_selection
+from .accuracy import accuracy_of_recording
+
+#: Duration of a trial (s), and the CPU time (s) after which no more are made.
+TRIAL_SECONDS, _BUDGET = 0.5, 2.0
+_DRIVES = ("LIMP", "SERVO")
+
+#: Records a mechanism up to a frame (``recording.bake.record_steps``).
+Recorder = Callable[[bpy.types.Scene, bpy.types.Object, int], Generator[tuple[int, int], None, Recording]]
+TrialSteps = Generator[tuple[int, int], None, None]
+
+
+def select_steps(
+    scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str, record: Recorder, again: bool = False
+) -> TrialSteps:
+    """Select the substeps and iterations of mechanisms for a quality, where that is not done yet.
+
+    The world's settings, the drives and the frame are as before at the end, also when it is closed before.
+
+    Args:
+        scene: The scene that simulates them.
+        rigs: The mechanisms.
+        quality: Identifier of the quality.
+        record: Records a simulation.
+        again: Whether to measure even what is known.
+
+    Yields:
+        Counts of done and all frames of the present trial.
+    """
+    for rig in rigs:
+        if not (lacks_selection(rig, quality) or again):
+            continue
+        most = required_solver_settings(rig)
+        rungs = ladder(most.least, Rung(most.steps, most.iterations))
+        if not rungs or not most.is_worst_case:
+            continue
+        key = simulation_key(rig)
+        climbing = climb(rungs, Rung(most.steps, most.iterations), QUALITIES[quality], _BUDGET)
+        rung, trial = next(climbing), None
+        while True:
+            trial = yield from _trial(scene, rig, rung, record, QUALITIES[quality], trial)
+            try:
+                rung = climbing.send(trial)
+            except StopIteration as end:
+                store_selection(rig, quality, end.value, key)
+                break
+
+
+def lacks_selection(rig: bpy.types.Object, quality: str) -> bool:
+    """Return whether trials would be made for a quality of a mechanism: none were, and the least is not enough."""
+    return required_solver_settings(rig).is_worst_case and selected_steps(rig, quality) is None
+
+
+def _trial(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    rung: Rung,
+    record: Recorder,
+    quality: Quality,
+    before: StepTrial | None,
+) -> Generator[tuple[int, int], None, StepTrial]:
+    """Simulate half a second in each drive with a rung's settings, and return the largest errors.
+
+    The second drive is left out where the first has too large errors.
+    """
+    worst = StepTrial(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    count = max(math.ceil(TRIAL_SECONDS * frame_rate(scene)), 2)
+    for drive in _DRIVES:
+        if worst.excess(quality, before) > 1.0:
+            break
+        with _temporary_settings(scene, rig, rung, drive):
+            start = time.process_time()
+            recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
+            found = _errors(scene, recording, rung)
+            spent = time.process_time() - start
+        pairs = zip(astuple(worst), (*found, running / TRIAL_SECONDS), strict=False)
+        worst = StepTrial(*(max(pair) for pair in pairs), spent=worst.spent + spent)
+    return worst
+
+
+def _timed(
+    steps: Generator[tuple[int, int], None, Recording],
+) -> Generator[tuple[int, int], None, tuple[Recording, float]]:
+    """Run the steps of a recording; return it with the CPU time (s) from the first frame on."""
+    with closing(steps):
+        start = None
+        while True:
+            try:
+                done = next(steps)
+            except StopIteration as end:
+                return end.value, time.process_time() - (start or 0.0)
+            start = time.process_time() if start is None else start
+            yield done
+
+
+def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, float, float, float]:
+    """Return the largest separation, tilt, tracking error and rotation within a step, as in ``StepTrial``."""
+    joints = accuracy_of_recording(scene, recording).joints
+    errors = [joint.tracking_error for joint in joints if joint.is_revolute and not math.isnan(joint.tracking_error)]
+    turns = recording.poses[:, :-1, :3, :3]
+    between = np.einsum("tnij,tnij->tn", turns[1:], turns[:-1])  # the trace: 1 + 2 cos of the angle
+    angles = np.arccos(np.clip((between - 1.0) / 2.0, -1.0, 1.0))
+    return (
+        max((joint.share for joint in joints), default=0.0),
+        max((joint.tilt for joint in joints), default=0.0),
+        max(errors, default=0.0),
+        float(angles.max(initial=0.0)) * frame_rate(scene) / rung.steps,
+    )
+
+
+@contextmanager
+def _temporary_settings(scene: bpy.types.Scene, rig: bpy.types.Object, rung: Rung, drive: str) -> Iterator[None]:
+    world, kept = world_of(scene), settings(rig).drive
+    before = world.substeps_per_frame, world.solver_iterations
+    world.substeps_per_frame = max(math.ceil(rung.steps / frame_rate(scene) - 1e-6), 1)
+    world.solver_iterations = rung.iterations
+    _set_drive(scene, rig, drive)
+    try:
+        yield
+    finally:
+        if scene.rigidbody_world is not None:
+            world.substeps_per_frame, world.solver_iterations = before
+            _set_drive(scene, rig, kept)
+
+
+def _set_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
+    """Set the drive of a mechanism for a trial, which the interface does not show."""
+    model = settings(rig)
+    if model.drive != drive:
+        with signals_blocked():
+            model.drive = drive
+        switch_drive(scene, rig, drive)
+
+
+def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
+    """Select more steps where a simulation with the selected ones was not good enough; return whether that is so.
+
+    Args:
+        rig: The armature object.
+        quality: Identifier of the quality that the simulation had.
+        share: Its largest joint separation, as a share of the link's length.
+    """
+    found, limit = selected_steps(rig, quality), QUALITIES[quality].separation
+    if found is None or not share > limit:
+        return False
+    required = required_solver_settings(rig)
+    most, now = Rung(required.steps, required.iterations), Rung(found.steps, found.iterations)
+    if now.cost >= most.cost:
+        return False
+    rung = next_rung(ladder(required.least, most), now, share / limit) or most
+    store_selection(rig, quality, StepSelection(rung, None), simulation_key(rig))
+    return True
+
+
+@contextmanager
+def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> Iterator[None]:
+    """Context manager in which the world has the selected settings of a quality, unless the user chose its settings."""
+    world = scene.rigidbody_world
+    if world is None or not has_own_settings(scene):
+        yield
+        return
+    before = world.substeps_per_frame, world.solver_iterations
+    apply_selected_settings(scene, rigs, quality)
+    try:
+        yield
+    finally:
+        if scene.rigidbody_world is not None:
+            world.substeps_per_frame, world.solver_iterations = before
+
+
+#: Names of the qualities in the interface.
+_QUALITY_NAMES = {"PREVIEW": "Playing", "BAKE": "Baking"}
+
+
+def selection_lines(rig: bpy.types.Object) -> list[str]:
+    """Return a line about the selected settings of a mechanism for each quality that was measured."""
+    return [
+        selection_text(found, _QUALITY_NAMES[quality])
+        for quality in QUALITIES
+        if (found := selected_steps(rig, quality)) is not None
+    ]
+
+
+def selection_text(found: KnuckleSteps, name: str) -> str:
+    """Return a line about selected settings for the quality ``name``."""
+    if found.separation < 0.0:
+        return Message("{}: {} steps per second, {} iterations", name, f"{found.steps:.0f}", found.iterations)
+    return Message(
+        "{}: {} steps per second, {} iterations, joint separation {} %, {} times real time",
+        name,
+        f"{found.steps:.0f}",
+        found.iterations,
+        f"{100.0 * found.separation:.2g}",
+        f"{found.speed:.2g}",
+    )
