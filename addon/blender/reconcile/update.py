@@ -29,6 +29,7 @@ from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from ..scene.bodies import com_pose
+from .assemblies import show_active_parts
 from .foreign_objects import attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
@@ -54,7 +55,8 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
     redefined = edit.deleted_joints
     redefined |= {joint.id for joint in joints if joint.id in before and _moves_otherwise(joint, before[joint.id])}
-    if not (joints or bodies or redefined or edit.deleted_bodies or lost):
+    switched = edit.after.assemblies is not edit.before.assemblies
+    if not (joints or bodies or redefined or edit.deleted_bodies or lost or switched):
         return Report()
     report = Report()
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
@@ -80,7 +82,9 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
             record_of(empty).twin = joint.twin or ""
             if was is None:
                 record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
+        show_active_parts(rig, edit, holders, objects["JOINT"])
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
+        placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
     report.extend(motion.change())

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 import bpy
 
+from ...core.editing.assemblies import parent_assembly_path
 from ...core.model import Assembly
 from ..data.access import NUMBER_SUFFIX
 from ..data.queries import HELPERS
 
-ASSEMBLY_SEPARATOR = ":"
 #: Kinds of collections. Blender deletes in this order: simulated bodies after the constraints on them, or it crashes;
 #: helper objects after the joints that refer to them, or they remain in the file.
 ALL_COLLECTION_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
@@ -99,12 +99,6 @@ class ModelCollections:
 def has_base_name(collection: bpy.types.Collection, name: str) -> bool:
     """Return whether a collection has a given name, apart from a number that Blender may have appended."""
     return collection.name == name or NUMBER_SUFFIX.sub("", collection.name) == name
-
-
-def parent_assembly_path(path: str, known: Iterable[str]) -> str:
-    """Return the path of the assembly around one, ``""`` at the top."""
-    outer = path.rpartition(ASSEMBLY_SEPARATOR)[0]
-    return outer if outer in known else ""
 
 
 def _exclude(layer: bpy.types.LayerCollection, off: set[bpy.types.Collection]) -> None:

@@ -6,13 +6,16 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
+from ....core.editing.assemblies import switch_assembly
 from ....core.report import Message, count_with_noun, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
-from ...editing.assemblies import switch_assembly
 from ...editing.joints import copy_limb, free_offset, limb_objects, limb_of
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
+from ...reconcile.rig_update import begin_edit
+from ...reconcile.update import update
+from ...scene.read.mechanism import extract_design
 from ..base.operators import ModelOperator, Result, TwinsOption, model_summary, report_result
 from ..base.selection import select_only, selected_parts
 
@@ -188,7 +191,8 @@ class KNUCKLE_OT_switch_assembly(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Switch the assembly off if it is on, else on."""
         on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
-        report = switch_assembly(rig, self.path, on)
+        present = begin_edit(rig)
+        report = update(rig, switch_assembly(extract_design(rig), self.path, on), present)
         report_result(self, Message("{} is {}", repr(self.path), "on" if on else "off"), report)
         return {"FINISHED"}
 

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import BoolProperty, PointerProperty
 
 from .... import formats
+from ....core.editing.assemblies import ASSEMBLY_SEPARATOR
 from ....core.report import Message, count_with_noun
 from ...data import change_counter
 from ...data.access import record_of, settings
@@ -17,7 +18,6 @@ from ...editing.repair.missing_parts import missing_messages
 from ...locale import translated
 from ...physics.simulation.setup import find_leftovers
 from ...reconcile.rig_update import is_moved_from_bones
-from ...scene.collections import ASSEMBLY_SEPARATOR
 from ..base.operators import (
     active_model,
     linked_copy_message,
