@@ -57,6 +57,14 @@ def clamp_values_to_stops(values: Array, stops: StopPair) -> Array:
     return np.where(stop_excess(values, stops) != 0.0, np.clip(values, low, high), values)
 
 
+def wanted_value(seen: float, channel: float, stops: StopPair) -> float:
+    """Return a joint value as seen, or that of its channel if only a stop keeps the joint from it."""
+    lower, upper = stops
+    below = lower is not None and channel < lower and seen <= lower + stop_tolerance(lower)
+    above = upper is not None and channel > upper and seen >= upper - stop_tolerance(upper)
+    return channel if below or above else seen
+
+
 def starts_outside_stops(dof: Dof) -> bool:
     """Return whether the initial position of a degree of freedom is beyond one of its stops."""
     low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)

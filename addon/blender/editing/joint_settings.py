@@ -10,9 +10,10 @@ from typing import Literal
 import bpy
 import numpy as np
 
+from ...core.editing.joints import COPIED_FIELDS, copy_dof_values, set_stops
 from ...core.model import DOF_SIZE, Array
 from ...core.report import Message, Report
-from ...core.stops import StopPair, stop_tolerance
+from ...core.stops import StopPair, wanted_value
 from ..animation.actions import bone_properties, set_bone_properties
 from ..animation.fcurves import editable_action
 from ..animation.motion_checks import check_action
@@ -25,23 +26,21 @@ from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id, twin_of
 from ..events.signals import notify_joints, signals_blocked
+from ..reconcile.rig_update import assign_ids
+from ..reconcile.update import update_values
+from ..rig.joint_frames import read_joints
 from ..rig.pose_channels import read_pose, write_pose
 from .symmetry.images import MirrorContext, write_values_image
 from .symmetry.twins import require_plane
 
-#: Groups of fields of degrees of freedom that can be copied between joints.
-COPIED_FIELDS = {
-    "stops": ("use_lower", "lower", "use_upper", "upper"),
-    "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
-    "spring": ("stiffness", "rest", "damping", "friction", "armature"),
-}
-_ALL_FIELDS = [name for fields in COPIED_FIELDS.values() for name in fields]
-#: Values of ``COPIED_FIELDS`` of each degree of freedom, by the names of the joints' objects.
+#: Fields of the record of a degree of freedom that the table of joints edits.
+_ALL_FIELDS = ["use_lower", "use_upper", *(name for fields in COPIED_FIELDS.values() for name in fields)]
+#: Values of ``_ALL_FIELDS`` of each degree of freedom, by the names of the joints' objects.
 JointValues = dict[str, list[dict[str, float]]]
 
 
 def joint_values(rig: bpy.types.Object) -> JointValues:
-    """Return the values of ``COPIED_FIELDS`` of all joints of a mechanism."""
+    """Return the values of stops, servos and springs of all joints of a mechanism."""
     return {
         empty.name: [{name: getattr(dof, name) for name in _ALL_FIELDS} for dof in dof_records(empty)]
         for empty in parts(rig, "JOINT")
@@ -63,24 +62,11 @@ def copy_values(
     Returns:
         Number of changed joints, and number of those without a matching degree of freedom.
     """
-    names = [name for key, fields in COPIED_FIELDS.items() if key in what for name in fields]
-    changed = unlike = 0
-    for empty in targets:
-        pairs = list(_dof_pairs(source, empty))
-        unlike += not pairs
-        done = 0
-        for own, its in pairs:
-            done += set_dof_fields([(empty, its)], {name: getattr(own, name) for name in names})
-        changed += done > 0
-    return changed, unlike
-
-
-def _dof_pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple[KnuckleDof, KnuckleDof]]:
-    own, its = record_of(source).joint, record_of(target).joint
-    for mine, theirs in zip(own.dofs, its.dofs, strict=False):
-        if mine.kind == theirs.kind:
-            yield mine, theirs
-            yield from zip(block_parts(own, mine), block_parts(its, theirs), strict=False)
+    assign_ids(record_of(source).model)
+    mechanism, objects = read_joints([source, *targets])
+    own, *others = objects
+    edit, unlike = copy_dof_values(mechanism, own, others, what)
+    return update_values(objects, edit), unlike
 
 
 def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
@@ -185,15 +171,8 @@ def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], 
         Number of stops that were set, and a report of the others.
     """
     chosen = [each for each in joint_dofs(rig, empties) if each.channel is not None]
-    values = _posed_values(rig, chosen)
-    report = Report()
-    done = [
-        each.empty
-        for each, value in zip(chosen, values, strict=True)
-        if _try_set_stops(each, (value, None) if end == "lower" else (None, value), report)
-    ]
-    notify_joints(done)
-    return len(done), report
+    values = zip(chosen, _posed_values(rig, chosen), strict=True)
+    return _set_stops({each: (value, None) if end == "lower" else (None, value) for each, value in values})
 
 
 def stops_from_motion(
@@ -208,18 +187,28 @@ def stops_from_motion(
         ValueError: No motion plays.
     """
     rows = {row.found.name: row.found for row in check_action(rig, editable_action(rig), scene)}
-    report = Report()
-    done = []
+    report, wanted = Report(), dict[JointDof, StopPair]()
     for each in joint_dofs(rig, empties):
         found = rows.get(each.name)
         if found is None:
             report.warn("no-keys", Message("{}: not set, it has no keyframes", each.name), where=each.name)
         elif found.high - found.low <= _STILL_TOLERANCE:
             report.warn("still", Message("{}: not set, the motion does not move it", each.name), where=each.name)
-        elif _try_set_stops(each, (found.low, found.high), report):
-            done.append(each.empty)
-    notify_joints(done)
-    return len(done), report
+        else:
+            wanted[each] = found.low, found.high
+    count, others = _set_stops(wanted)
+    report.extend(others)
+    return count, report
+
+
+def _set_stops(wanted: Mapping[JointDof, StopPair]) -> tuple[int, Report]:
+    """Set stops (None: unchanged); return the number of values whose stops were set, and a report of the others."""
+    mechanism, objects = read_joints(each.empty for each in wanted)
+    keys = {each: (record_of(each.empty).source_id, each.number) for each in wanted}
+    limits = {keys[each]: pair for each, pair in wanted.items()}
+    edit, report = set_stops(mechanism, limits, {key: each.name for each, key in keys.items()})
+    update_values(objects, edit)
+    return len(wanted) - len(report.entries), report
 
 
 def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[StopEnd]) -> int:
@@ -263,41 +252,15 @@ def is_angular(each: JointDof) -> bool:
     return each.kept is not None and is_angle(each.kept)
 
 
-def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
-    """Set the given stops, unless the lower would be above the upper; return whether they were set."""
-    if each.kept is None:
-        report.warn("no-stops", Message("{}: not set, its file format has no stops for it", each.name), where=each.name)
-        return False
-    low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
-    if low is not None and high is not None and low > high:
-        other = "upper" if limits[0] is not None else "lower"
-        report.warn(
-            "beyond-other",
-            Message("{}: not set, its value is at or past the {} stop", each.name, other),
-            where=each.name,
-        )
-        return False
-    with signals_blocked():
-        for end, value in zip(STOP_ENDS, limits, strict=True):
-            if value is not None:
-                setattr(each.kept, end, value)
-                setattr(each.kept, f"use_{end}", True)
-    return True
-
-
 def _posed_values(rig: bpy.types.Object, chosen: list[JointDof]) -> list[float]:
     """Return joint values as evaluated, or those of their channels where nothing but a stop limits them."""
     channels = [each.channel for each in chosen if each.channel is not None]
     seen = PoseReader(rig, channels).read()
     values = _channel_values(rig, channels)
-    out = []
-    for each, value in zip(chosen, seen.tolist(), strict=True):
-        said = float(values[each.empty.name][each.number])
-        lower, upper = each.stops
-        held_low = lower is not None and said < lower and value <= lower + stop_tolerance(lower)
-        held_high = upper is not None and said > upper and value >= upper - stop_tolerance(upper)
-        out.append(said if held_low or held_high else value)
-    return out
+    return [
+        wanted_value(value, float(values[each.empty.name][each.number]), each.stops)
+        for each, value in zip(chosen, seen.tolist(), strict=True)
+    ]
 
 
 def _channel_values(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:

@@ -7,6 +7,7 @@ then updated to the edited bodies and joints (``rig_update``).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
@@ -19,9 +20,10 @@ from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
+from ..data.batch_edits import dof_records, set_dof_fields
 from ..data.conversion import flatten_pose, write_dofs
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
-from ..data.facts import BODY, DOF, push
+from ..data.facts import BODY, DOF, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import child_collection, parts, record_deletion
 from ..data.twin_links import parts_by_id
@@ -89,6 +91,39 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
         keys.write()
     report.extend(motion.change())
     return report
+
+
+def update_values(joints: _Objects, edit: Edit) -> int:
+    """Write the stops, springs and motors of joints that an edit changed, with a change signal for each joint.
+
+    A stop that is removed keeps its value in the record, for when it is switched on again. Nothing else is compared.
+
+    Args:
+        joints: Empties of all joints of the edited mechanism, by id.
+        edit: The edit; it may be one of these joints alone.
+
+    Returns:
+        The number of changed joints.
+    """
+    before, count = joint_by_id(edit.before), 0
+    for joint in edit.after.joints:
+        if joint is before[joint.id]:
+            continue
+        dofs, known = (
+            [*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before[joint.id])
+        )
+        empty, changed = joints[joint.id], 0
+        for kept, dof, was in zip(dof_records(empty), dofs, known, strict=True):
+            changed += set_dof_fields([(empty, kept)], _differing_fields(dof, was))
+        count += changed > 0
+    return count
+
+
+def _differing_fields(dof: Dof, before: Dof) -> dict[str, Any]:
+    """Return the differing values of a record; a removed stop keeps its number."""
+    new, old = stored_values(DOF, dof), stored_values(DOF, before)
+    removed = {end for end in ("lower", "upper") if getattr(dof, end) is None}
+    return {field: value for field, value in new.items() if value != old[field] and field not in removed}
 
 
 def _moves_otherwise(joint: Joint, before: Joint) -> bool:

@@ -8,13 +8,13 @@ against it), in the order of Blender's generic constraint; all others take the f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import bpy
 import numpy as np
 
-from ...core.model import Array, Body, DofKind, Joint
+from ...core.model import Array, Body, DofKind, Joint, Mechanism
 from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
 from ..data.conversion import read_dofs, read_shape, unflatten_pose
@@ -168,6 +168,12 @@ def read_joint(empty: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Jo
     made = Joint(record_of(empty).source_id, file_name(empty), record.type, parent, child, *sides)
     made.dofs, made.active = read_dofs(record), record.active
     return made
+
+
+def read_joints(empties: Iterable[bpy.types.Object]) -> tuple[Mechanism, dict[str, bpy.types.Object]]:
+    """Return joints alone from their empties and records, without all else, and the empties by id."""
+    objects = {record_of(empty).source_id: empty for empty in empties}
+    return Mechanism(joints=[read_joint(empty) for empty in objects.values()]), objects
 
 
 def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:

@@ -18,7 +18,8 @@ from ..joint_types import convert_dofs
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_motion, joint_values_from_transform
 from ..loops.linkage_solver import find_linkages
 from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
-from ..report import Message
+from ..report import Message, Report
+from ..stops import StopPair
 from ..transforms import inverse, rotation_matrix
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
 from .twins import mirror_stops
@@ -164,6 +165,91 @@ def _joint_with(dofs: Sequence[Dof]) -> Joint:
 
 def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
     return joint_motion(_joint_with(dofs), coordinates[None])[0]
+
+
+# ---------------------------------------------------------------- values
+
+#: Groups of fields of degrees of freedom that can be copied between joints.
+COPIED_FIELDS = {
+    "stops": ("lower", "upper"),
+    "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
+    "spring": ("stiffness", "rest", "damping", "friction", "armature"),
+}
+
+
+def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
+    """Return what has the stops of each value of a joint: a degree of freedom, or a part of a ball or free block.
+
+    It is None for a block whose file gives no parts, or not one for each value.
+    """
+    out: list[Dof | None] = []
+    for dof in dofs:
+        size = DOF_SIZE[dof.kind]
+        out += [dof] if size == 1 else dof.parts if len(dof.parts) == size else [None] * size
+    return out
+
+
+def set_stops(
+    mechanism: Mechanism, wanted: Mapping[tuple[str, int], StopPair], names: Mapping[tuple[str, int], str]
+) -> tuple[Edit, Report]:
+    """Set stops of joint values, unless a lower one would be above the upper one.
+
+    Args:
+        mechanism: The mechanism.
+        wanted: Lower and upper stop by joint id and index of the value; None: unchanged.
+        names: Names of the values, for the report.
+
+    Returns:
+        The edit, and an entry for each value whose stops were not set.
+    """
+    joints, changed, report = joint_by_id(mechanism), dict[str, Joint](), Report()
+    for (own, index), pair in wanted.items():
+        where = names[own, index]
+        joint = changed.get(own) or replace(joints[own], dofs=deepcopy(joints[own].dofs))
+        dof = value_dofs(joint.dofs)[index]
+        if dof is None:
+            report.warn("no-stops", Message("{}: not set, its file format has no stops for it", where), where=where)
+            continue
+        lower, upper = (old if new is None else new for old, new in zip((dof.lower, dof.upper), pair, strict=True))
+        if lower is not None and upper is not None and lower > upper:
+            other = "upper" if pair[0] is not None else "lower"
+            text = Message("{}: not set, its value is at or past the {} stop", where, other)
+            report.warn("beyond-other", text, where=where)
+            continue
+        dof.lower, dof.upper = lower, upper
+        changed[own] = joint
+    return Edit(mechanism, with_joints(mechanism, changed.values())), report
+
+
+def copy_dof_values(
+    mechanism: Mechanism, source: str, targets: Iterable[str], groups: Collection[str]
+) -> tuple[Edit, int]:
+    """Copy groups of ``COPIED_FIELDS`` from a joint to others, between degrees of freedom of the same kind.
+
+    Args:
+        mechanism: The mechanism.
+        source: Id of the joint.
+        targets: Ids of the others.
+        groups: Keys of ``COPIED_FIELDS``.
+
+    Returns:
+        The edit, and the number of joints without a matching degree of freedom.
+    """
+    joints, changed, unlike = joint_by_id(mechanism), list[Joint](), 0
+    own = joints[source].dofs
+    names = [name for key, fields in COPIED_FIELDS.items() if key in groups for name in fields]
+    for target in targets:
+        joint = replace(joints[target], dofs=deepcopy(joints[target].dofs))
+        pairs = [pair for pair in zip(own, joint.dofs, strict=False) if pair[0].kind == pair[1].kind]
+        unlike += not pairs
+        pairs += [each for one, other in pairs for each in zip(one.parts, other.parts, strict=False)]
+        differing = [
+            (one, other, name) for one, other in pairs for name in names if getattr(one, name) != getattr(other, name)
+        ]
+        for one, other, name in differing:
+            setattr(other, name, getattr(one, name))
+        changed += [joint] if differing else []
+    return Edit(mechanism, with_joints(mechanism, changed)), unlike
 
 
 # ---------------------------------------------------------------- ends

@@ -12,18 +12,23 @@ from hypothesis import strategies as st
 
 from addon.core.editing.edits import Edit, body_by_id, joint_by_id
 from addon.core.editing.joints import (
+    COPIED_FIELDS,
     add_joint,
     adopt_initial_values,
     change_dofs,
     change_type,
+    copy_dof_values,
     delete_parts,
     move_joint,
+    set_stops,
     swap_ends,
+    value_dofs,
 )
 from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint
+from addon.core.stops import StopPair, joint_stops, stop_excess, stop_tolerance, wanted_value
 from addon.core.transforms import inverse, rotation_matrix
 
 #: Joints of the random mechanisms, in a chain of four bodies: the second is edited.
@@ -332,3 +337,71 @@ def test_edits_one_after_the_other_are_one_edit() -> None:
     both = first.then(change_dofs(first.after, "b", "weld", [], np.array([0.1])))
     assert both.before is mechanism and {*both.joints} == {"a", "b"}
     assert joint_by_id(both.after)["a"].parent == "1" and joint_by_id(both.after)["b"].dofs == []
+
+
+# ---------------------------------------------------------------- values
+
+
+def stops_of(mechanism: Mechanism, own: str) -> list[StopPair]:
+    return joint_stops(joint_by_id(mechanism)[own].dofs)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds, types, st.sampled_from(["lower", "upper", "both"]))
+def test_stops_set_from_a_pose_contain_it_and_a_refused_one_changes_nothing(seed: int, type_: str, end: str) -> None:
+    mechanism = chain(seed, type_)
+    for dof in mechanism.joints[1].dofs:
+        if dof.kind == "ball":
+            dof.parts = [Dof("rotation", axis, lower=-0.5) for axis in np.eye(3)]
+    copy, values = deepcopy(mechanism), 2.0 * random_values(mechanism, seed)["b"]
+    keys = [("b", index) for index in range(len(values))]
+    pairs: dict[str, tuple[bool, bool]] = {"lower": (True, False), "upper": (False, True), "both": (True, True)}
+    wanted: dict[tuple[str, int], StopPair] = {}
+    for key, value in zip(keys, values.tolist(), strict=True):
+        low, high = pairs[end]
+        wanted[key] = (value if low else None, value if high else None)
+    edit, report = set_stops(mechanism, wanted, {key: f"value {key[1]}" for key in keys})
+    refused = {entry.where for entry in report.entries}
+    for (_own, index), value in zip(keys, values, strict=True):
+        before, after = stops_of(mechanism, "b")[index], stops_of(edit.after, "b")[index]
+        if f"value {index}" in refused:
+            assert after == before
+            assert end != "both" or value_dofs(mechanism.joints[1].dofs)[index] is None
+            continue
+        assert not stop_excess(np.array([value]), after if end == "both" else tuple_with(after, end)).any()
+        assert after == (value if end != "upper" else before[0], value if end != "lower" else before[1])
+        assert after[0] is None or after[1] is None or after[0] <= after[1]
+    np.testing.assert_equal(asdict(mechanism), asdict(copy))
+    assert edit.after.joints[0] is mechanism.joints[0]
+
+
+def tuple_with(stops: StopPair, end: str) -> StopPair:
+    """The stops of one end alone."""
+    return (stops[0], None) if end == "lower" else (None, stops[1])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(-3, 3), st.floats(-3, 0), st.floats(0, 3))
+def test_a_value_that_only_its_stop_limits_is_that_of_its_channel(channel: float, lower: float, upper: float) -> None:
+    seen = min(max(channel, lower), upper)
+    assert wanted_value(seen, channel, (lower, upper)) == channel
+    held = seen + 10.0 * stop_tolerance(upper)  # a driver or constraint holds it elsewhere
+    assert wanted_value(held, channel, (None, held + 1.0)) == held
+
+
+def test_values_are_copied_between_degrees_of_freedom_of_one_kind() -> None:
+    mechanism = chain(3, "universal")
+    source, other, plain = mechanism.joints[1], mechanism.joints[2], mechanism.joints[0]
+    source.dofs[0].gain, source.dofs[1].stiffness, source.dofs[0].upper = 7.0, 5.0, None
+    plain.dofs = make_dofs("prismatic")
+    copy = deepcopy(mechanism)
+    edit, unlike = copy_dof_values(mechanism, "b", ["c", "a"], ["stops", "spring"])
+    assert unlike == 1 and edit.after.joints[0] is plain and edit.after.joints[1] is source
+    for mine, its, was in zip(source.dofs, edit.after.joints[2].dofs, other.dofs, strict=True):
+        for name in (*COPIED_FIELDS["stops"], *COPIED_FIELDS["spring"]):
+            assert getattr(its, name) == getattr(mine, name)
+        assert (its.gain, its.position, its.velocity) == (was.gain, was.position, was.velocity)
+        assert its.axis == pytest.approx(was.axis)
+    again, _unlike = copy_dof_values(edit.after, "b", ["c"], ["stops", "spring"])
+    assert again.after.joints[2] is edit.after.joints[2], "nothing differs any more"
+    np.testing.assert_equal(asdict(mechanism), asdict(copy))
