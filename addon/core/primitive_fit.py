@@ -8,11 +8,13 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .mass_properties import shape_centroid, shape_volume, unit_inertia
 from .model import Array, Shape
 from .transforms import inverse, rotation_with_z
 
@@ -200,6 +202,48 @@ def mesh_mass_properties(points: Array, triangles: NDArray[np.int32]) -> tuple[f
     second -= volume * np.outer(centre, centre)
     sign = 1.0 if volume > 0.0 else -1.0  # -1: normals point inwards
     return sign * volume, middle + centre, sign * (np.trace(second) * np.eye(3) - second)
+
+
+@dataclass
+class FittedSolid:
+    """Body fitted to a mesh.
+
+    Attributes:
+        shape: Its shape.
+        frame: Frame (4, 4) of the body in the mesh's axes, at the center of mass.
+        volume: Volume.
+        tensor: Inertia tensor (3, 3) at density 1, in that frame.
+    """
+
+    shape: Shape
+    frame: Array
+    volume: float
+    tensor: Array
+
+
+def fit_surface(points: Array, triangles: NDArray[np.int32], as_mesh: bool = False) -> FittedSolid:
+    """Fit a body to a closed surface: a primitive if it is one and ``as_mesh`` is off, else the surface itself.
+
+    Args:
+        points: Vertices (n, 3).
+        triangles: Indices of vertices (m, 3).
+        as_mesh: Never fit a primitive.
+    """
+    if not as_mesh:
+        a, b, c = (points[triangles[:, k]] for k in range(3))
+        across = np.cross(b - a, c - a)
+        double = np.linalg.norm(across, axis=1)
+        normals = across / np.where(double > 0.0, double, 1.0)[:, None]
+        found = fit_primitive(points, normals, 0.5 * double)
+        if found is not None:
+            frame = found.pose.copy()
+            frame[:3, 3] = shape_centroid(found)
+            shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
+            volume = shape_volume(shape)
+            return FittedSolid(shape, frame, volume, volume * unit_inertia(shape))
+    frame = np.eye(4)
+    volume, frame[:3, 3], tensor = mesh_mass_properties(points, triangles)
+    return FittedSolid(Shape("mesh", dict.fromkeys("xyz", 1.0)), frame, volume, tensor)
 
 
 # ---------------------------------------------------------------- whether a mesh still is the shape it was made for

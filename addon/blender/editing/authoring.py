@@ -6,32 +6,31 @@ The results equal those of an import, but without a document: they can be posed,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
-from numpy.typing import NDArray
 
 from ...core.editing import joints as edits
 from ...core.editing.edits import body_by_id
 from ...core.joint_types import make_dofs
-from ...core.mass_properties import shape_centroid, shape_volume, unit_inertia
-from ...core.model import Array, Joint, Mechanism, Plane, Shape, World
+from ...core.model import Array, Joint, Mechanism, Plane, World
 from ...core.naming import unique_name
-from ...core.primitive_fit import fit_primitive, mesh_mass_properties
+from ...core.primitive_fit import FittedSolid, fit_surface
 from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.conversion import flatten_pose, write_shape
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
-from ..data.queries import child_collection, part_ids, require_rig, rig_of
+from ..data.queries import part_ids, require_rig, rig_of
 from ..data.twin_links import parts_by_id
 from ..reconcile.build import BuildOptions, build
-from ..reconcile.rig_state import world_to_design
-from ..reconcile.rig_update import begin_edit, update_armature
+from ..reconcile.foreign_objects import AdoptedMesh, replace_mesh
+from ..reconcile.rig_state import rigid_matrix, world_to_design
+from ..reconcile.rig_update import begin_edit
 from ..reconcile.update import update
 from ..scene.read.mechanism import extract_design
+
+__all__ = ["DEFAULT_DENSITY", "fit_solid", "join_bodies", "make_body", "new_model", "replace_mesh"]
 
 #: Default density of bodies (kg/m³): water.
 DEFAULT_DENSITY = 1000.0
@@ -49,23 +48,6 @@ def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool 
 # ---------------------------------------------------------------- bodies
 
 
-@dataclass
-class FittedSolid:
-    """Body fitted to a mesh.
-
-    Attributes:
-        shape: Its shape.
-        frame: Frame (4, 4) of the body in the mesh's axes, at the center of mass.
-        volume: Volume.
-        tensor: Inertia tensor (3, 3) at density 1, in that frame.
-    """
-
-    shape: Shape
-    frame: Array
-    volume: float
-    tensor: Array
-
-
 def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> FittedSolid:
     """Fit a body to a mesh: a primitive if the mesh is one and ``as_mesh`` is off, else the mesh itself.
 
@@ -74,33 +56,12 @@ def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Fitt
         scale: Scale (3,) of its object.
         as_mesh: Never fit a primitive.
     """
-    points, triangles, normals, areas = _surface(mesh, scale)
-    found = None if as_mesh else fit_primitive(points, normals, areas)
-    if found is not None:
-        frame = found.pose.copy()
-        frame[:3, 3] = shape_centroid(found)
-        shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
-        volume = shape_volume(shape)
-        return FittedSolid(shape, frame, volume, volume * unit_inertia(shape))
-    frame = np.eye(4)
-    volume, frame[:3, 3], tensor = mesh_mass_properties(points, triangles)
-    return FittedSolid(Shape("mesh", dict.fromkeys("xyz", 1.0), np.eye(4)), frame, volume, tensor)
-
-
-def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int32], Array, Array]:
-    """Return vertices (n, 3) and triangles (m, 3) of a scaled mesh, with the triangles' unit normals and areas (m,)."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     mesh.calc_loop_triangles()
     triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", triangles)  # type: ignore[arg-type]
-    scaled = points.reshape(-1, 3).astype(np.float64) * scale
-    rows = triangles.reshape(-1, 3)
-    a, b, c = (scaled[rows[:, k]] for k in range(3))
-    across = np.cross(b - a, c - a)
-    double = np.linalg.norm(across, axis=1)
-    normals = across / np.where(double > 0.0, double, 1.0)[:, None]
-    return scaled, rows, normals, 0.5 * double
+    return fit_surface(points.reshape(-1, 3).astype(np.float64) * scale, triangles.reshape(-1, 3), as_mesh)
 
 
 def make_body(
@@ -154,15 +115,16 @@ def make_body(
                 Message("{}: its mesh encloses no volume. Enter a mass, or close the mesh", repr(obj.name))
             )
         found.append((obj, mesh, solid))
-    report = Report()
-    for obj, mesh, solid in found:
+    report, present = Report(), begin_edit(rig)
+    for obj, _mesh, _solid in found:
         _detach_animation(obj, report)
-        _convert_object(rig, obj, mesh, solid)
-        record = record_of(obj)
-        record.mass = mass if mass else density * solid.volume
-        if solid.shape.type == "mesh" and solid.volume > 0.0:
-            record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
-    report.extend(update_armature(rig))
+    back = rig.matrix_world.inverted_safe()
+    solids = [(obj.name, rigid_matrix(back @ obj.matrix_world), solid) for obj, _mesh, solid in found]
+    edit, bodies = edits.add_bodies(extract_design(rig), solids, mass, density)
+    adopted = {
+        body.id: AdoptedMesh(obj, mesh, solid.frame) for body, (obj, mesh, solid) in zip(bodies, found, strict=True)
+    }
+    report.extend(update(rig, edit, present, adopted=adopted))
     return report
 
 
@@ -201,48 +163,6 @@ def _detach_animation(obj: bpy.types.Object, report: Report) -> None:
 
 def _model_name(rig: bpy.types.Object | None) -> str:
     return "" if rig is None else record_of(rig).source_name
-
-
-def _convert_object(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: FittedSolid) -> None:
-    """Give an object the mesh, transform and record of a body."""
-    place, turn, scale = obj.matrix_world.decompose()
-    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
-    frame = Matrix(solid.frame.tolist())
-    mesh.transform(frame.inverted_safe() @ Matrix.Diagonal((*scale, 1.0)))
-    if scale[0] * scale[1] * scale[2] < 0.0:
-        mesh.flip_normals()
-    children = [(child, child.matrix_world.copy()) for child in obj.children]
-    obj.modifiers.clear()
-    for constraint in list(obj.constraints):
-        obj.constraints.remove(constraint)
-    replace_mesh(obj, mesh)
-    for folder in list(obj.users_collection):
-        folder.objects.unlink(obj)
-    child_collection(rig, "Bodies").objects.link(obj)
-    obj.parent, obj.parent_type = rig, "OBJECT"
-    obj.matrix_parent_inverse = Matrix()
-    obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
-    obj.rotation_mode = "QUATERNION"
-    obj.matrix_basis = rig.matrix_world.inverted_safe() @ world @ frame
-    for child, matrix in children:
-        child.matrix_world = matrix
-    record = record_of(obj)
-    record.role, record.model, record.active = "BODY", rig, True
-    record.source_name, record.source_id = obj.name, unique_name(obj.name, part_ids(rig))
-    record.built, record.built_name = flatten_pose(obj.matrix_basis), obj.name
-    write_shape(record.shapes.add(), solid.shape)
-
-
-def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
-    """Replace an object's mesh by another, which gets its name; the old one is deleted if it has no other users."""
-    old = obj.data
-    obj.data = mesh
-    if not isinstance(old, bpy.types.Mesh):
-        return
-    name = old.name
-    if old.users == 0:
-        bpy.data.meshes.remove(old)
-    mesh.name = name
 
 
 # ---------------------------------------------------------------- joints

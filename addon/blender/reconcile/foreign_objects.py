@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...core.model import Array
 from ..data.access import armature_of, bone_record, record_of
-from ..data.queries import mechanism_bones
+from ..data.queries import child_collection, mechanism_bones
 
 #: Id of a joint or root body, and index of the bone in the joint's chain; -1 for a root.
 BoneSlot = tuple[str, int]
@@ -143,3 +145,57 @@ def _set_world_pose(obj: bpy.types.Object, place: Matrix) -> None:
         return
     local = obj.matrix_basis
     obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted_safe() @ place @ local.inverted()
+
+
+@dataclass(frozen=True)
+class AdoptedMesh:
+    """A user's mesh object that becomes a body.
+
+    Attributes:
+        obj: The object.
+        mesh: Its new mesh, in the object's axes.
+        frame: Frame (4, 4) of the body in these axes, scaled as the object.
+    """
+
+    obj: bpy.types.Object
+    mesh: bpy.types.Mesh
+    frame: Array
+
+
+def adopt_mesh_object(rig: bpy.types.Object, adopted: AdoptedMesh) -> bpy.types.Object:
+    """Make a mesh object a body's object, where it is: its own mesh, without scale, modifiers and constraints."""
+    obj, mesh = adopted.obj, adopted.mesh
+    place, turn, scale = obj.matrix_world.decompose()
+    frame = Matrix(adopted.frame.tolist())
+    mesh.transform(frame.inverted_safe() @ Matrix.Diagonal((*scale, 1.0)))
+    if scale[0] * scale[1] * scale[2] < 0.0:
+        mesh.flip_normals()
+    children = [(child, child.matrix_world.copy()) for child in obj.children]
+    obj.modifiers.clear()
+    for constraint in list(obj.constraints):
+        obj.constraints.remove(constraint)
+    replace_mesh(obj, mesh)
+    for folder in list(obj.users_collection):
+        folder.objects.unlink(obj)
+    child_collection(rig, "Bodies").objects.link(obj)
+    obj.parent, obj.parent_type = rig, "OBJECT"
+    obj.matrix_parent_inverse = Matrix()
+    obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    obj.rotation_mode = "QUATERNION"
+    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
+    obj.matrix_basis = rig.matrix_world.inverted_safe() @ world @ frame
+    for child, matrix in children:
+        child.matrix_world = matrix
+    return obj
+
+
+def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
+    """Replace an object's mesh by another, which gets its name; the old one is deleted if it has no other users."""
+    old = obj.data
+    obj.data = mesh
+    if not isinstance(old, bpy.types.Mesh):
+        return
+    name = old.name
+    if old.users == 0:
+        bpy.data.meshes.remove(old)
+    mesh.name = name

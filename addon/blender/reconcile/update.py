@@ -21,7 +21,7 @@ from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.batch_edits import dof_records, set_dof_fields
-from ..data.conversion import flatten_pose, write_dofs
+from ..data.conversion import flatten_pose, write_dofs, write_shape
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.facts import BODY, DOF, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
@@ -32,7 +32,7 @@ from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from ..scene.bodies import com_pose
 from .assemblies import show_active_parts
-from .foreign_objects import attached_objects, preserve_world_poses
+from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
 from .rig_update import physics_suspended, update_armature
@@ -40,7 +40,16 @@ from .rig_update import physics_suspended, update_armature
 _Objects = Mapping[str, bpy.types.Object]
 
 
-def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collection[bpy.types.Object] = ()) -> Report:
+_NO_MESHES: Mapping[str, AdoptedMesh] = {}
+
+
+def update(
+    rig: bpy.types.Object,
+    edit: Edit,
+    present: RigState,
+    lost: Collection[bpy.types.Object] = (),
+    adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
+) -> Report:
     """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
 
     Args:
@@ -48,6 +57,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
         edit: The edit of the mechanism that ``rig`` was read as.
         present: State of the mechanism before the edit (``rig_update.begin_edit``).
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
+        adopted: The user's meshes that become new bodies, by the ids of these.
 
     Returns:
         The report.
@@ -72,18 +82,20 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, lost: Collectio
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
         _delete_parts(rig, edit, lost)
-        made = _create_parts(rig, edit, objects, bodies, joints)
+        made = _create_parts(rig, edit, objects, bodies, joints, adopted)
         holders, after = objects["BODY"] | made["BODY"], body_by_id(edit.after)
         for body in bodies:
             write_body(holders[body.id], body, known.get(edit.copies.get(body.id, body.id)))
             record_of(holders[body.id]).twin = body.twin or ""
+            if body.id in adopted:
+                _record_as_built(holders[body.id])
         for joint in joints:
             empty = (objects["JOINT"] | made["JOINT"])[joint.id]
             was = before.get(edit.copies.get(joint.id, joint.id))
             write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
             record_of(empty).twin = joint.twin or ""
             if was is None:
-                record_of(empty).built, record_of(empty).built_name = flatten_pose(empty.matrix_basis), empty.name
+                _record_as_built(empty)
         show_active_parts(rig, edit, holders, objects["JOINT"])
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
         placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
@@ -136,6 +148,10 @@ def _kinds(joint: Joint) -> list[str]:
     return [dof.kind for dof in joint.dofs]
 
 
+def _record_as_built(obj: bpy.types.Object) -> None:
+    record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
+
+
 # ---------------------------------------------------------------- parts
 
 
@@ -165,6 +181,7 @@ def _create_parts(
     present: Mapping[str, _Objects],
     bodies: Iterable[Body],
     joints: Iterable[Joint],
+    adopted: Mapping[str, AdoptedMesh],
 ) -> dict[str, dict[str, bpy.types.Object]]:
     """Create the objects of new parts; return them by role and id.
 
@@ -172,7 +189,10 @@ def _create_parts(
     """
     made = dict[str, dict[str, bpy.types.Object]](BODY={}, JOINT={})
     for body in bodies:
-        if body.id not in present["BODY"]:
+        if body.id in adopted:
+            made["BODY"][body.id] = adopt_mesh_object(rig, adopted[body.id])
+            _record_part(made["BODY"][body.id], rig, "BODY", body)
+        elif body.id not in present["BODY"]:
             original = present["BODY"][edit.copies[body.id]]
             made["BODY"][body.id] = copy_part(original, body.name, body.id)
             _copy_shapes(original, made["BODY"][body.id])
@@ -203,10 +223,14 @@ def _create_empty(rig: bpy.types.Object, joint: Joint, bodies: _Objects) -> bpy.
     empty.rotation_mode = "QUATERNION"
     empty.parent = rig
     child_collection(rig, "Joints").objects.link(empty)
-    record = record_of(empty)
-    record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = joint.name, joint.id
+    _record_part(empty, rig, "JOINT", joint)
     return empty
+
+
+def _record_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str, part: Body | Joint) -> None:
+    record = record_of(obj)
+    record.role, record.model = role, rig
+    record.source_name, record.source_id = part.name, part.id
 
 
 def _extent(bodies: Collection[bpy.types.Object]) -> float:
@@ -221,9 +245,15 @@ def _extent(bodies: Collection[bpy.types.Object]) -> float:
 def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
     """Write a body to its object and record, as far as it differs from how it was.
 
-    Shapes, inertia tensor and the object's scale stay.
+    The object's scale stays, and so do shapes and inertia tensor of a body that is not new.
     """
-    push(record_of(obj), BODY, body, before)
+    record = record_of(obj)
+    push(record, BODY, body, before)
+    if before is None:
+        for shape in body.shapes:
+            write_shape(record.shapes.add(), shape)
+        if body.inertia is not None:
+            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
     if before is None or body.pose is not before.pose or body.com is not before.com:
         set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 

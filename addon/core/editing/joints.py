@@ -1,4 +1,4 @@
-"""Edits of joints: other degrees of freedom, parent and child swapped, moved, added, deleted.
+"""Edits of joints: other degrees of freedom, parent and child swapped, moved; parts added and deleted.
 
 A joint of another type keeps its bodies where they are seen. The joint values of the new type reproduce the old motion
 as far as possible (a hinge at 0.5 rad becomes a ball joint rotated by 0.5 rad); the rest goes into the design (a hinge
@@ -17,7 +17,9 @@ import numpy as np
 from ..joint_types import convert_dofs
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_motion, joint_values_from_transform
 from ..loops.linkage_solver import find_linkages
-from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ..naming import unique_name
+from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import StopPair
 from ..transforms import inverse, rotation_matrix
@@ -369,6 +371,31 @@ def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
         raise ValueError("Joint: both ends are the same body. Select another body")
     start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs))
     return Edit(mechanism, with_joints(mechanism, [joint]), {joint.id: JointEdit(start)})
+
+
+def add_bodies(
+    mechanism: Mechanism, solids: Sequence[tuple[str, Array, FittedSolid]], mass: float | None, density: float
+) -> tuple[Edit, list[Body]]:
+    """Add bodies whose frames are at their centers of mass.
+
+    Args:
+        mechanism: The mechanism.
+        solids: Name, frame (4, 4) of the mesh in the mechanism's axes, and solid fitted to the mesh, of each.
+        mass: Mass of each; None: volume times ``density``.
+        density: Mass per volume.
+
+    Returns:
+        The edit, and the new bodies in the order of the solids.
+    """
+    ids, made = {*body_by_id(mechanism), *joint_by_id(mechanism)}, list[Body]()
+    for name, frame, solid in solids:
+        body = Body(unique_name(name, ids), name, frame @ solid.frame, mass or density * solid.volume)
+        body.shapes = [solid.shape]
+        if solid.shape.type == "mesh" and solid.volume > 0.0:
+            body.inertia = body.mass / solid.volume * solid.tensor
+        ids.add(body.id)
+        made.append(body)
+    return Edit(mechanism, replace(mechanism, bodies=[*mechanism.bodies, *made])), made
 
 
 def delete_parts(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> Edit:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from addon.core.editing.edits import Edit, body_by_id, joint_by_id
 from addon.core.editing.joints import (
     COPIED_FIELDS,
+    add_bodies,
     add_joint,
     adopt_initial_values,
     change_dofs,
@@ -28,6 +30,7 @@ from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint
+from addon.core.primitive_fit import fit_surface
 from addon.core.stops import StopPair, joint_stops, stop_excess, stop_tolerance, wanted_value
 from addon.core.transforms import inverse, rotation_matrix
 
@@ -405,3 +408,50 @@ def test_values_are_copied_between_degrees_of_freedom_of_one_kind() -> None:
     again, _unlike = copy_dof_values(edit.after, "b", ["c"], ["stops", "spring"])
     assert again.after.joints[2] is edit.after.joints[2], "nothing differs any more"
     np.testing.assert_equal(asdict(mechanism), asdict(copy))
+
+
+# ---------------------------------------------------------------- new bodies
+
+
+def prism(rng: np.random.Generator, corners: Array) -> tuple[Array, NDArray[np.int32]]:
+    """A solid between a convex polygon and its copy beside it, at a random pose."""
+    count, out = len(corners), []
+    points = np.vstack([np.column_stack([corners, np.full(count, z)]) for z in (0.0, 1.7)])
+    for k in range(1, count - 1):
+        out += [(0, k + 1, k), (count, count + k, count + k + 1)]
+    for k in range(count):
+        here, there = k, (k + 1) % count
+        out += [(here, there, there + count), (here, there + count, here + count)]
+    place = pose(rng)
+    return points @ place[:3, :3].T + place[:3, 3], np.array(out, dtype=np.int32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.booleans())
+def test_a_body_made_of_a_mesh_has_its_mass_and_stands_where_the_mesh_is(seed: int, as_mesh: bool) -> None:
+    rng = np.random.default_rng(seed)
+    corners = (
+        np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 0.8], [0.0, 0.8]])
+        if seed % 2
+        else np.array([[0.0, 0.0], [2.0, 0.0], [0.5, 0.9]])
+    )
+    points, triangles = prism(rng, corners)
+    solid, place, mechanism = fit_surface(points, triangles, as_mesh), pose(rng), chain(seed, "ball")
+    edit, (one, two) = add_bodies(mechanism, [("0", place, solid), ("0", place, solid)], None, 250.0)
+    assert [body.id for body in edit.after.bodies[4:]] == [one.id, two.id] and one.id != two.id
+    assert {one.id, two.id}.isdisjoint({"0", "1", "2", "3", *IDS})
+    area = 1.6 if seed % 2 else 0.9
+    assert one.mass == pytest.approx(250.0 * 1.7 * area)
+    assert one.shapes[0].type == ("box" if seed % 2 and not as_mesh else "mesh")
+    middle = np.append(corners.mean(axis=0), 0.85)  # of a triangle and of a rectangle it is the mean of the corners
+    flat = np.vstack([np.column_stack([corners, np.full(len(corners), z)]) for z in (0.0, 1.7)])
+    turned = np.linalg.lstsq(np.column_stack([flat, np.ones(len(flat))]), points, rcond=None)[0]
+    assert one.pose[:3, 3] == pytest.approx(place[:3, :3] @ (np.append(middle, 1.0) @ turned) + place[:3, 3])
+    heavy, _made = add_bodies(mechanism, [("new", place, solid)], 4.0, 250.0)
+    assert heavy.after.bodies[-1].mass == 4.0
+    if one.shapes[0].type == "mesh":
+        assert one.inertia is not None and heavy.after.bodies[-1].inertia is not None
+        assert one.inertia / one.mass == pytest.approx(heavy.after.bodies[-1].inertia / 4.0)
+        if seed % 2:  # a box of edges 2, 0.8 and 1.7
+            moments = one.mass / 12.0 * (4.0 + 0.64 + 2.89 - np.array([4.0, 0.64, 2.89]))
+            assert np.linalg.eigvalsh(one.inertia) == pytest.approx(np.sort(moments))
