@@ -237,7 +237,7 @@ def chosen_joints(rig: Any) -> list[Any]:
 def edits_of(rig: Any) -> Iterator[Edit]:
     """The structural edits that a mechanism allows."""
     from addon.blender.editing import authoring, joints, split_merge
-    from addon.blender.editing.symmetry import create
+    from addon.blender.editing.symmetry import twins
     from addon.blender.reconcile import rig_update
 
     for number, empty in enumerate(chosen_joints(rig)):
@@ -251,7 +251,7 @@ def edits_of(rig: Any) -> Iterator[Edit]:
         yield f"split {number}", partial(split_merge.split_model, rig, [body]), False
         yield f"split to world {number}", partial(split_merge.split_model, rig, [body], to_world=True), False
         yield f"duplicate {number}", partial(_duplicate, joints, rig, body), True
-        yield f"twin {number}", partial(create.create_twins, [body]), True
+        yield f"twin {number}", partial(twins.create_twins, [body]), True
         yield f"payload {number}", partial(_payload, authoring, rig, body), True
     yield "refit", partial(rig_update.update_armature, rig), True
 

@@ -6,7 +6,7 @@ then updated to the edited bodies and joints (``rig_update``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -26,7 +26,7 @@ from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.facts import BODY, DOF, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import child_collection, parts, record_deletion
-from ..data.twin_links import parts_by_id
+from ..data.twin_links import parts_by_id, record_mirror_state
 from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
@@ -49,6 +49,7 @@ def update(
     present: RigState,
     lost: Collection[bpy.types.Object] = (),
     adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
+    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
 ) -> Report:
     """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
 
@@ -58,6 +59,7 @@ def update(
         present: State of the mechanism before the edit (``rig_update.begin_edit``).
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
         adopted: The user's meshes that become new bodies, by the ids of these.
+        dress: Gives a copied body, its second argument, the appearance that differs from its original's.
 
     Returns:
         The report.
@@ -89,6 +91,8 @@ def update(
             record_of(holders[body.id]).twin = body.twin or ""
             if body.id in adopted:
                 _record_as_built(holders[body.id])
+            elif dress is not None and body.id in edit.copies:
+                dress(holders[edit.copies[body.id]], holders[body.id])
         for joint in joints:
             empty = (objects["JOINT"] | made["JOINT"])[joint.id]
             was = before.get(edit.copies.get(joint.id, joint.id))
@@ -96,6 +100,8 @@ def update(
             record_of(empty).twin = joint.twin or ""
             if was is None:
                 _record_as_built(empty)
+        _record_new_twins(bodies, known, holders)
+        _record_new_twins(joints, before, objects["JOINT"] | made["JOINT"])
         show_active_parts(rig, edit, holders, objects["JOINT"])
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
         placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
@@ -146,6 +152,14 @@ def _moves_otherwise(joint: Joint, before: Joint) -> bool:
 
 def _kinds(joint: Joint) -> list[str]:
     return [dof.kind for dof in joint.dofs]
+
+
+def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body | Joint], objects: _Objects) -> None:
+    """Record the state of twins that an edit linked as symmetric."""
+    for part in parts_:
+        twin = objects.get(part.twin or "")
+        if twin is not None and (part.id not in before or part.twin != before[part.id].twin):
+            record_mirror_state(objects[part.id], twin)
 
 
 def _record_as_built(obj: bpy.types.Object) -> None:
@@ -211,6 +225,7 @@ def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
             continue
         part = copy_into_same_collections(child)
         part.parent = made
+        record_of(part).built_name = part.name
         number = record_of(child).source_id.rpartition("/")[2]
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"
 

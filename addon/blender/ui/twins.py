@@ -17,12 +17,12 @@ from ..data.conversion import store_message, stored_message
 from ..data.queries import servo_bones
 from ..data.twin_links import link_twins, parts_by_id, twin_of, twins_among, unlink_twins
 from ..editing.symmetry.appearance import all_differences
-from ..editing.symmetry.create import create_twins
 from ..editing.symmetry.live_mirror import lacks_twins
 from ..editing.symmetry.twins import (
     adopt_linked_plane,
     axis_plane,
     choose_plane,
+    create_twins,
     ensure_plane,
     mirror_to_twins,
     twin_candidates,

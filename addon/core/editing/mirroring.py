@@ -9,7 +9,7 @@ joint values follows from the axes alone, whatever the signs in the file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -380,6 +380,14 @@ def _mirror_joint_tracks(
 def is_signed_permutation(matrix: Array) -> bool:
     """Return whether a part's matrix maps each coordinate to a single one, with either sign."""
     return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _UNIT_TOLERANCE).all())
+
+
+def mirror_values(values: Array, parts: Iterable[DofMap], size: int) -> Array:
+    """Return the values (size,) of a joint's twin that are the mirror image of the joint's values."""
+    out = np.zeros(size)
+    for part in parts:
+        out[list(part.to)] = part.matrix @ values[list(part.of)]
+    return out
 
 
 def _mirror_block_tracks(

@@ -1,21 +1,23 @@
-"""Symmetry of a mechanism: candidates for twins, and differences between twins."""
+"""Symmetry of a mechanism: candidates for twins, new twins, and differences between twins."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
-from ..model import Array, Body, Dof, Joint, Mechanism, Plane
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
-from .sides import Sides, pairs_by_name
-from .twins import SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_body, mirror_joint
+from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
+from .mirroring import DofMap, is_signed_permutation, mirror_values
+from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
+from .twins import SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_body, mirror_joint, twin_dof_maps
 
 PartKind = Literal["body", "joint"]
 #: Largest relative difference of equal numbers of twins.
@@ -132,6 +134,80 @@ def _are_similar(one: Body | Joint, other: Body | Joint) -> bool:
         kinds = [[shape.type for shape in body.shapes] for body in (one, other)]
         return kinds[0] == kinds[1] and abs(one.mass - other.mass) <= RELATIVE_TOLERANCE * max(one.mass, other.mass)
     return False
+
+
+# ---------------------------------------------------------------- new twins
+
+
+def add_twins(
+    mechanism: Mechanism, bodies: Collection[str], joints: Collection[str], plane: Plane, pose: Mapping[str, Array]
+) -> Edit:
+    """Add the missing twins of bodies and joints, named for the other side and posed as mirror images.
+
+    The joints that carry the bodies get twins as well. Bodies and joints that have a twin are left alone.
+
+    Args:
+        mechanism: The mechanism.
+        bodies: Ids of bodies.
+        joints: Ids of joints; a body may have the same id.
+        plane: The mirror plane.
+        pose: Channel values (size,) of joints, by id.
+
+    Raises:
+        ValueError: None of these parts lacks a twin.
+    """
+    ids = {*body_by_id(mechanism), *joint_by_id(mechanism)}
+    mates = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
+    paired = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in mates]
+    carried = {body.id for body in alone}
+    single = [
+        joint for joint in mechanism.joints if joint.id not in paired and (joint.id in joints or joint.child in carried)
+    ]
+    if not (alone or single):
+        raise ValueError("Selection: all parts have a twin. Use Mirror to Twin to update them")
+    names = {body.name for body in mechanism.bodies}
+    images = {body.id: _as_twin(mirror_body(body, plane), body, names, ids) for body in alone}
+    mates |= {own: image.id for own, image in images.items()} | {image.id: own for own, image in images.items()}
+    after = with_bodies(mechanism, [*(replace(b, twin=images[b.id].id) for b in alone), *images.values()])
+    known, names = body_by_id(after), {joint.name for joint in mechanism.joints}
+    twins = {joint.id: _as_twin(mirror_joint(joint, plane, mates, known), joint, names, ids) for joint in single}
+    copies = {image.id: own for own, image in images.items()} | {twin.id: own for own, twin in twins.items()}
+    edits = {}
+    for joint in single:
+        twin = twins[joint.id]
+        parts = twin_dof_maps(joint, twin, plane, mates, known)
+        size = sum(DOF_SIZE[dof.kind] for dof in twin.dofs)
+        values = mirror_values(pose[joint.id], parts, size) if joint.id in pose else None
+        edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
+    after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
+    return Edit(mechanism, after, edits, copies)
+
+
+_Part = TypeVar("_Part", Body, Joint)
+
+
+def _as_twin(image: _Part, part: _Part, names: set[str], ids: set[str]) -> _Part:
+    """Give the mirror image of a part a name and an id that are free, and take these."""
+    name = twin_name(part.name, names)
+    own = twin_name(part.id, ids) if name in ids else name
+    names.add(name)
+    ids.add(own)
+    return replace(image, id=own, name=name, twin=part.id)
+
+
+def _single_numbers(parts: Iterable[DofMap]) -> dict[int, tuple[int, float]] | None:
+    """Return index and sign in the twin by index of a joint's values; None where its mirror image mixes them."""
+    out: dict[int, tuple[int, float]] = {}
+    for part in parts:
+        if not is_signed_permutation(part.matrix):
+            return None
+        for row, column in enumerate(np.abs(part.matrix).argmax(axis=1).tolist()):
+            out[part.of[column]] = part.to[row], float(np.sign(part.matrix[row, column]))
+    return out
+
+
+# ---------------------------------------------------------------- differences
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from addon.blender.data.queries import joint_bones, parts, root_bones
 from addon.blender.editing.authoring import join_bodies, make_body
 from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type, swap_joint_ends
 from addon.blender.editing.split_merge import split_model
-from addon.blender.editing.symmetry.create import create_twins
-from addon.blender.editing.symmetry.twins import axis_plane
+from addon.blender.editing.symmetry.twins import axis_plane, create_twins
 from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract

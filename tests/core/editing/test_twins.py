@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_mirror_plane, find_sides
-from addon.core.editing.symmetry import compare_twins, find_twins
+from addon.core.editing.symmetry import add_twins, compare_twins, find_twins
 from addon.core.editing.twins import mirror_body, mirror_joint, mirror_joint_settings, retype_twin
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_frame_world, spanning_tree
@@ -76,24 +76,39 @@ def replace_pose(rng: np.random.Generator) -> np.ndarray:
 
 def completed(half: Mechanism, plane: Plane) -> Mechanism:
     """The mechanism with the twins of all but its trunk."""
-    out = deepcopy(half)
-    mates = {}
+    return add_twins(half, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, {}).after
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)), st.booleans())
+def test_twins_are_added_posed_as_mirror_images_beside_what_was_there(seed: int, kind: str, names: bool) -> None:
+    half, plane = one_sided(seed, kind)
+    for part in (*half.bodies, *half.joints) if not names else ():
+        part.name = part.id
+    rng, before = np.random.default_rng(seed), deepcopy(half)
+    pose = {key: rng.uniform(-0.9, 0.9, size) for key, size in sizes(half).items()}
+    edit = add_twins(half, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, pose)
+    np.testing.assert_equal(asdict(half), asdict(before))
+    whole, parts = edit.after, (*edit.after.bodies, *edit.after.joints)
+    known = {part.id: part for part in parts}
+    assert len(known) == len(parts) == 2 * (len(half.bodies) + len(half.joints)) - 1
+    for made, original in edit.copies.items():
+        assert (known[made].twin, known[original].twin) == (original, made)
+        assert known[made].name == (known[original].name.replace("Left", "Right") if names else f"{original} twin")
+    assert whole.bodies[0] is half.bodies[0]
+    values = {key: value[None] for key, value in pose.items()}
+    values |= {key: each.values[None] for key, each in edit.joints.items() if each.values is not None}
+    moved = displacements(whole, values, 1, half.bodies[0].id)[0]
+    place = {body.id: k for k, body in enumerate(whole.bodies)}
     for body in half.bodies[1:]:
-        made = mirror_body(body, plane)
-        made.id, made.name = body.id.replace("1", "2"), body.name.replace("Left", "Right")
-        mates[body.id], made.twin = made.id, body.id
-        out.bodies.append(made)
-    known = {body.id: body for body in out.bodies}
-    for body in out.bodies:
-        body.twin = body.twin or mates.get(body.id)
-    for joint in half.joints:
-        made_joint = mirror_joint(joint, plane, mates, known)
-        made_joint.id, made_joint.name = joint.id.replace("1", "2"), joint.name.replace("Left", "Right")
-        made_joint.twin = joint.id
-        out.joints.append(made_joint)
-    for joint in out.joints:
-        joint.twin = joint.twin or joint.id.replace("1", "2")
-    return out
+        twin = moved[place[known[body.id].twin or ""]]
+        assert np.abs(plane.reflection @ moved[place[body.id]] @ plane.reflection - twin).max() < 1e-9
+    for own, each in edit.joints.items():
+        source = pose[edit.copies[own]]
+        for old, (new, sign) in (each.numbers or {}).items():
+            assert each.values is not None and each.values[new] == pytest.approx(sign * source[old])
+    with pytest.raises(ValueError, match="all parts have a twin"):
+        add_twins(whole, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, {})
 
 
 @settings(max_examples=60, deadline=None)
@@ -180,7 +195,7 @@ def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, b
     known = {body.id: body for body in whole.bodies}
     mates = {body.id: body.twin for body in whole.bodies if body.twin}
     joint = next(each for each in whole.joints if each.id == "jshin1")
-    twin = next(each for each in whole.joints if each.id == "jshin2")
+    twin = next(each for each in whole.joints if each.id == joint.twin)
     strange = deepcopy(twin)
     turn = np.diag([*([1, 1, 1], [1, -1, -1], [-1, -1, 1])[rng.integers(3)], 1]).astype(float)
     turn[:3, :3] = np.roll(turn[:3, :3], int(rng.integers(3)), axis=0)
@@ -192,7 +207,7 @@ def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, b
     made = retype_twin(joint, plane, mates, known, strange)
     assert made.type == joint.type and (made.parent, made.child) == (strange.parent, strange.child)
     whole.joints[whole.joints.index(twin)] = made
-    assert [each for each in compare_twins(whole, find_sides(whole)) if each.second == "jshin2"] == []
+    assert [each for each in compare_twins(whole, find_sides(whole)) if each.second == joint.twin] == []
     mirror = motion_mirror(whole, plane.normal)
     assert np.abs(misses(whole, mirror, plane.reflection, seed, "trunk")).max() < 1e-9
 
@@ -366,7 +381,7 @@ def test_gains_of_servos_are_mirrored(kind: str) -> None:
     whole = completed(*one_sided(11, kind if kind in ALL_KINDS else "revolute"))
     known = {body.id: body for body in whole.bodies}
     mates = {body.id: body.twin for body in whole.bodies if body.twin}
-    joint, twin = (next(each for each in whole.joints if each.id == key) for key in ("jshin1", "jshin2"))
+    joint, twin = (next(each for each in whole.joints if each.id == key) for key in ("jshin1", "Right shin joint"))
     for number, dof in enumerate(joint.dofs):
         dof.servo_stiffness, dof.servo_damping = 10.0 + number, 1.0 + number
     image = mirror_joint_settings(joint, find_sides(whole).plane, mates, known, twin)

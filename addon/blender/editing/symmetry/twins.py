@@ -1,4 +1,4 @@
-"""Twins of bodies and joints: mirror plane, search, comparison, and mirroring parts to their twins."""
+"""Twins of bodies and joints: mirror plane, search, comparison, mirroring parts to their twins, and new twins."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import bpy
 import numpy as np
 
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
-from ....core.editing.symmetry import TwinCandidate, TwinDifference, compare_twins, find_twins
+from ....core.editing.symmetry import TwinCandidate, TwinDifference, add_twins, compare_twins, find_twins
 from ....core.model import Plane
 from ....core.report import Message, Report
+from ...animation.actions import motion_actions
+from ...animation.fcurves import curves_by_id, servo_curve_ids
+from ...animation.mirror import mirror_keys
 from ...data.access import record_of
 from ...data.conversion import mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
-from ...data.queries import is_foreign, parts
-from ...data.twin_links import parts_by_id, twins_among, twins_by_part, unlink_twins
+from ...data.queries import is_foreign, joint_bones, parts
+from ...data.twin_links import link_twins, parts_by_id, twins_among, twins_by_part, unlink_twins
 from ...events.signals import signals_blocked
-from ...reconcile.rig_update import assign_ids, physics_suspended, update_armature
-from ...scene.read.mechanism import extract
+from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
+from ...reconcile.update import update
+from ...scene.read.mechanism import extract, extract_design
 from .appearance import MeshMirror
 from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
 
@@ -53,6 +57,8 @@ def unlink_misplaced_twins(rig: bpy.types.Object, came: Collection[bpy.types.Obj
     return len(beside) // 2
 
 
+#: Share of its size by which a body on one side may extend to the other side of the mirror plane.
+_OVERLAP_SHARE = 0.02
 ObjectsById = dict[str, bpy.types.Object]
 TwinPairs = dict[bpy.types.Object, bpy.types.Object]
 
@@ -203,3 +209,129 @@ def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Objec
         frictions[twin] = frictions[obj]
     else:
         frictions.pop(twin, None)
+
+
+# ---------------------------------------------------------------- new twins
+
+
+def create_twins(
+    objects: Iterable[bpy.types.Object], plane: Plane | None = None
+) -> tuple[list[bpy.types.Object], Report]:
+    """Create the missing twins of bodies and joints, named for the other side, and posed and keyed as mirror images.
+
+    The joints that carry the chosen bodies are included.
+
+    Args:
+        objects: Bodies and joints.
+        plane: Mirror plane; None: the mechanism's.
+
+    Returns:
+        The created objects and the report.
+
+    Raises:
+        ValueError: No part lacks a twin, or there is no mirror plane.
+    """
+    chosen = [record_of(obj) for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
+    rig = next((record.model for record in chosen), None)
+    if rig is None:
+        raise ValueError("Selection: no body or joint of the mechanism. Select those that get a twin")
+    assign_ids(rig)
+    bodies, joints = ({record.source_id for record in chosen if record.role == role} for role in ("BODY", "JOINT"))
+    between, report, looks = plane or require_plane(rig), Report(), MeshMirror()
+    present = begin_edit(rig)
+    edit = add_twins(extract_design(rig), bodies, joints, between, present.pose)
+    with physics_suspended(rig, report) as frictions, signals_blocked():
+
+        def dress(obj: bpy.types.Object, made: bpy.types.Object) -> None:
+            write_body_image(obj, made, between, looks, is_new=True)
+            copy_friction(frictions, obj, made)
+
+        report.extend(update(rig, edit, present, dress=dress))
+        known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+        pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
+        mirror_part_restraints(rig, pairs, between, *known, report)
+    report.extend(_mirror_twin_keys(rig, {edit.copies[own] for own in edit.joints}, between))
+    looks.report_all(report)
+    return list(pairs.values()), report
+
+
+def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[str], plane: Plane) -> Report:
+    """Mirror the keyframes of joints (ids) to their twins, in every motion of the mechanism."""
+    report, chains = Report(), joint_bones(rig)
+    bones = {bone for own in joints for bone in chains.get(own, ())}
+    places = servo_curve_ids(rig, bones)
+    for action in motion_actions(rig) if places else ():
+        if not curves_by_id(rig, action, places):
+            continue
+        try:
+            mirror_keys(rig, bones=bones, plane=plane, action=action)
+        except ValueError as error:
+            report.warn("keys-not-mirrored", Message("Keyframes of {}: not mirrored. {}", repr(action.name), error))
+    return report
+
+
+def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
+    """Link or create the twins of new bodies.
+
+    A mirror image of another body is linked to it; for a body on one side the twin is created; a body in the middle
+    gets none.
+
+    Returns:
+        Number of linked pairs, number of created twins, and the report.
+    """
+    plane, bodies = ensure_plane(rig), parts_by_id(rig, "BODY")
+    if plane is None:
+        return 0, 0, _no_plane_report(rig)
+    fresh = {record_of(obj).source_id for obj in made}
+    alone, linked = set(fresh), 0
+    for pair in twin_candidates(rig, plane):
+        ids = {pair.first, pair.second}
+        if pair.kind == "body" and ids & fresh:
+            alone -= ids  # also for a match by name alone, which only the user can confirm
+            if pair.by != "name":
+                link_twins(bodies[pair.first], bodies[pair.second])
+                linked += 1
+    lone = [bodies[own] for own in bodies if own in alone and _is_on_one_side(bodies[own], plane)]
+    if not lone:
+        return linked, 0, Report()
+    twins, report = create_twins(lone, plane)
+    return linked, len(twins), report
+
+
+def _no_plane_report(rig: bpy.types.Object) -> Report:
+    report = Report()
+    report.warn("no-mirror-plane", "Twin: not created, there is no mirror plane. Choose one: Twins > Mirror Plane")
+    return report
+
+
+def _is_on_one_side(obj: bpy.types.Object, plane: Plane) -> bool:
+    corners = np.column_stack([np.array(obj.bound_box), np.ones(8)]) @ np.array(obj.matrix_basis).T
+    heights = [plane.height(corner) for corner in corners[:, :3]]
+    slack = _OVERLAP_SHARE * float(np.ptp(corners[:, :3], axis=0).max())
+    return min(heights) >= -slack or max(heights) <= slack
+
+
+def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.types.Object | None, Report]:
+    """Link or create the twin of a new joint, between the twins of its bodies.
+
+    Returns:
+        The twin, None if the mirror image connects the same bodies or there is no mirror plane; and the report.
+    """
+    twins = twins_by_part(rig)
+    ends = _joint_bodies(empty)
+    wanted = [None if end is None else twins.get(end, end) for end in ends]
+    if {*wanted} == {*ends}:
+        return None, Report()
+    there = [each for each in parts(rig, "JOINT") if each not in twins and {*_joint_bodies(each)} == {*wanted}]
+    if there:
+        link_twins(empty, there[0])
+        return there[0], Report()
+    if ensure_plane(rig) is None:
+        return None, _no_plane_report(rig)
+    made, report = create_twins([empty])
+    return made[0], report
+
+
+def _joint_bodies(empty: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object | None]:
+    joint = record_of(empty).joint
+    return joint.parent, joint.child

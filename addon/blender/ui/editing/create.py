@@ -13,8 +13,8 @@ from ...data.access import record_of, settings
 from ...data.queries import rig_of
 from ...editing.authoring import DEFAULT_DENSITY, join_bodies, make_body, new_model
 from ...editing.joints import joint_placement
-from ...editing.symmetry.create import create_body_twins, create_joint_twin
 from ...editing.symmetry.live_mirror import without_live_mirror
+from ...editing.symmetry.twins import create_body_twins, create_joint_twin
 from ..base.operators import (
     ERRORS,
     AddModelOperator,

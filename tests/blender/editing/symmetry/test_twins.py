@@ -23,8 +23,7 @@ from addon.blender.editing import authoring
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.editing.symmetry.appearance import all_differences
-from addon.blender.editing.symmetry.create import create_twins
-from addon.blender.editing.symmetry.twins import mirror_to_twins, require_plane, twin_differences
+from addon.blender.editing.symmetry.twins import create_twins, mirror_to_twins, require_plane, twin_differences
 from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import motion_mirror
