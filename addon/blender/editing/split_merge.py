@@ -6,16 +6,14 @@ Parts move to other collections and another armature; motions and stored poses a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.editing.edits import JointEdit, body_by_id, joint_by_id
-from ...core.kinematics import joint_child_frame_world, joint_frame_world
-from ...core.model import Body, Joint
-from ...core.naming import unique_name
+from ...core.editing.edits import body_by_id, joint_by_id
+from ...core.editing.split_merge import Merge, merge, split
+from ...core.model import Mechanism
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -26,7 +24,7 @@ from ..data.conversion import flatten_pose, mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
-from ..data.twin_links import parts_by_id, twin_of, twins_by_part, unlink_twin
+from ..data.twin_links import parts_by_id, twins_by_part
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
@@ -42,14 +40,12 @@ from ..reconcile.foreign_objects import (
     remove_lost_drivers,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_state import RigState
 from ..reconcile.rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
-from ..reconcile.update import write_joint
+from ..reconcile.update import write_parts
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
-from ..scene.read.mechanism import document_ids, extract, extract_design
+from ..scene.read.mechanism import document_ids, extract_design
 from .repair.missing_parts import ROLE_COLLECTIONS
-from .symmetry.twins import unlink_misplaced_twins
 
 #: New data paths and indices of curves by previous ones.
 CurveMap = dict[tuple[str, int], tuple[str, int]]
@@ -226,31 +222,18 @@ def split_model(
     Raises:
         ValueError: No body is selected, or all are.
     """
-    chosen = {obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig}
-    if not chosen:
-        raise ValueError("Selection: no body of the mechanism. Select the bodies to split off")
-    if chosen >= {*parts(rig, "BODY")}:
-        raise ValueError("Selection: all bodies. Leave at least one in the mechanism")
     assign_ids(rig)
-    inside, across = _partition_joints(rig, chosen)
-    cut = {record_of(empty).source_id for empty in across}
+    chosen = [obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig]
+    ids = {record_of(obj).source_id for obj in chosen}
+    mechanism, empties = extract_design(rig), parts_by_id(rig, "JOINT")
+    cut = split(mechanism, ids).across
     report, present = Report(), begin_edit(rig, cut)
+    mechanism = extract_design(rig)
+    bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
+    parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
     motion = KeyframePoses(rig, present, joints_sharing_loops(rig, cut))
     with physics_suspended(rig, report), signals_blocked():
         every = part_ids(rig)
-        names = [file_name(empty) for empty in across]
-        edits: dict[str, JointEdit] = {}
-        if to_world:
-            mechanism = extract_design(rig)
-            joints, bodies, holders = joint_by_id(mechanism), body_by_id(mechanism), parts_by_id(rig, "BODY")
-            staying = {own for own, obj in holders.items() if obj not in chosen}
-            for empty in across:
-                joint = joints[record_of(empty).source_id]
-                edits[joint.id] = JointEdit(present.seen_values(joint, bodies))
-                write_joint(empty, _attach_to_world(joint, bodies, staying, present), joint, bodies, holders)
-            inside += across
-        else:
-            bpy.data.batch_remove(across)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
         along, others = carried_bones(rig, chosen)
         going = [obj for obj in foreign_children(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
@@ -259,39 +242,22 @@ def split_model(
                 obj.parent = made
             remove_bones(rig, along - mechanism_bones(rig))
             remove_bones(made, others)
-            transfer_parts([*chosen, *inside, *attached_parts(chosen, rig)], rig, made)
+            joints = [empties[own] for own in (*parts_of.inside, *(cut if to_world else ()))]
+            joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
+            transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
+            for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
+                report.extend(write_parts(each, edit, present.of_copy(each)))
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
-            for each in (rig, made):
                 _clear_lost_links(each)
-                report.extend(update_armature(each, present.of_copy(each), edits if each == made else {}))
                 remove_lost_drivers(each)
     report.extend(motion.change(made))
     return made, names, report
 
 
-def _partition_joints(
-    rig: bpy.types.Object, bodies: set[bpy.types.Object]
-) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """Return the joints that bodies have among themselves or with the world, and those that they have with others."""
-    inside: list[bpy.types.Object] = []
-    across: list[bpy.types.Object] = []
-    for empty in parts(rig, "JOINT"):
-        ends = [end for end in (record_of(empty).joint.parent, record_of(empty).joint.child) if end is not None]
-        if any(end in bodies for end in ends):
-            (inside if all(end in bodies for end in ends) else across).append(empty)
-    return inside, across
-
-
-def _attach_to_world(joint: Joint, bodies: Mapping[str, Body], staying: Collection[str], present: RigState) -> Joint:
-    """Return a joint with the world in place of those of its bodies (ids) that are ``staying``, as it is seen."""
-    out = replace(joint)
-    if joint.parent in staying:
-        frame = joint_frame_world(joint, bodies)
-        out.parent, out.frame_parent = None, present.moves.get(joint.parent or "", np.eye(4)) @ frame
-    if joint.child in staying:
-        out.child, out.frame_child = None, joint_child_frame_world(joint, bodies)
-    return out
+def _is_on(empty: bpy.types.Object, bodies: Collection[bpy.types.Object]) -> bool:
+    joint = record_of(empty).joint
+    return joint.parent in bodies or joint.child in bodies
 
 
 def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
@@ -316,11 +282,7 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
 
 
 def _clear_lost_links(rig: bpy.types.Object) -> None:
-    """Remove twins and restraints that refer to parts of another mechanism."""
-    for role in ("BODY", "JOINT"):
-        for obj in parts(rig, role):
-            if record_of(obj).twin and twin_of(obj) is None:
-                unlink_twin(obj)
+    """Remove restraints and findings that refer to parts of another mechanism."""
     model = settings(rig)
     for number in reversed(range(len(model.restraints))):
         kept = model.restraints[number]
@@ -371,11 +333,11 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
             strangers = [*foreign_children(other), *on_frames]
             hung = bone_slots(other, strangers)
             with preserve_world_poses(strangers):
-                taken = _merge_model(rig, other, report)
-                attach_to_slots(rig, {obj: taken.spot(hung.get(obj)) for obj in strangers})
+                merged = _merge_model(rig, other, report)
+                attach_to_slots(rig, {obj: _merged_slot(merged, hung.get(obj)) for obj in strangers})
                 transfer_foreign_objects(other, rig)
                 _remove_model(other)
-            renamed += taken.renamed
+            renamed += merged.renamed
         bpy.context.view_layer.update()  # the view layer still lists deleted objects as selected
     return renamed, report
 
@@ -389,26 +351,21 @@ def _design_transform(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
     return rig.matrix_world.inverted_safe() @ other.matrix_world
 
 
-@dataclass
-class _MergedParts:
-    """Parts of a merged mechanism: new ids by previous ones, and the number of renamed parts."""
-
-    ids: dict[str, str]
-    renamed: int
-
-    def spot(self, old: BoneSlot | None) -> BoneSlot | None:
-        """Return the new bone slot of an object that was parented to a bone of the merged mechanism."""
-        return None if old is None else (self.ids.get(old[0], ""), old[1])
+def _merged_slot(merged: Merge, old: BoneSlot | None) -> BoneSlot | None:
+    """Return the new bone slot of an object that was parented to a bone of the merged mechanism."""
+    return None if old is None else ((merged.bodies if old[1] < 0 else merged.joints).get(old[0], ""), old[1])
 
 
-def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _MergedParts:
+def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
     its, present = begin_edit(other), begin_edit(rig)
-    motions = exclusive_motions(other, rig)
-    _complete_records(rig, other, report)
-    ids, renamed = _assign_free_ids_and_names(rig, other)
-    bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
+    motions, shift = exclusive_motions(other, rig), _design_transform(rig, other)
+    mechanism, merged_mechanism = extract_design(rig), extract_design(other)
+    _complete_records(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
-    shift = _design_transform(rig, other)
+    taken = part_ids(rig) | document_ids(rig)
+    merged = merge(mechanism, merged_mechanism, np.array(shift, dtype=np.float64), its.pose, taken, plane)
+    _write_ids_and_names(other, merged)
+    bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
         report.warn(
@@ -426,30 +383,27 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
         keep_bone_fit(empty)
     for obj in (*bodies, *joints):
         record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
-    beside = unlink_misplaced_twins(rig, {*bodies, *joints}, plane) if plane is not None else 0
-    if beside:
+    if merged.unpaired:
         report.warn(
             "twins-beside",
             Message(
                 "Twins: {} of {} unlinked, {} has another mirror plane",
-                count_with_noun(beside, "pair"),
+                count_with_noun(merged.unpaired, "pair"),
                 repr(other.name),
                 repr(rig.name),
             ),
         )
     settings(rig).has_collision |= settings(other).has_collision
-    edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
-    report.extend(update_armature(rig, present.joined(its, ids, np.array(shift, dtype=np.float64)), edits))
+    report.extend(update_armature(rig, present.joined(its, merged, np.array(shift)), merged.edit.joints))
     channels = servo_channels(rig)
-    after = {joint: channels.get(ids[joint], []) for joint in its.channels}
+    after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
-    return _MergedParts(ids, renamed)
+    return merged
 
 
-def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
+def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
     """Store in the records of bodies what their document says about them, and report what cannot be kept."""
-    mechanism = extract(other)
-    known: dict[str, Body] = {body.id: body for body in mechanism.bodies}
+    known = body_by_id(mechanism)
     for obj in parts(other, "BODY"):
         body, record = known.get(record_of(obj).source_id), record_of(obj)
         if body is None:
@@ -478,35 +432,25 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         action.use_fake_user = True  # keep it in the .blend
 
 
-def _assign_free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
-    """Give parts of ``other`` ids and names that are free in ``rig``.
-
-    Returns:
-        New ids by previous ones, and the number of changed names.
-    """
-    taken = part_ids(rig) | document_ids(rig)
-    names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
-    ids: dict[str, str] = {}
-    renamed = 0
-    for role in ("BODY", "JOINT"):
+def _write_ids_and_names(other: bpy.types.Object, merged: Merge) -> None:
+    """Give the parts of a mechanism that is merged into another their ids, names and twins there."""
+    after = merged.edit.after
+    for role, ids, known in (
+        ("BODY", merged.bodies, body_by_id(after)),
+        ("JOINT", merged.joints, joint_by_id(after)),
+    ):
         for obj in parts(other, role):
             record = record_of(obj)
-            own, name = unique_name(record.source_id, taken), unique_name(file_name(obj), names[role])
-            renamed += name != file_name(obj)
-            taken.add(own)
-            names[role].add(name)
-            ids[record.source_id] = own
+            part = known.get(ids.get(record.source_id, ""))
+            if part is None:
+                continue  # a joint that lost a body
             for child in obj.children:
                 at, _slash, number = record_of(child).source_id.rpartition("/")
                 if record_of(child).role == "SHAPE" and at == record.source_id:
-                    record_of(child).source_id = f"{own}/{number}"
-            if name != file_name(obj):
-                obj.name = name
-            record.source_id, record.copy_of, record.source_name = own, "", name
-    for role in ("BODY", "JOINT"):
-        for obj in parts(other, role):
-            record_of(obj).twin = ids.get(record_of(obj).twin, "")
-    return ids, renamed
+                    record_of(child).source_id = f"{part.id}/{number}"
+            if part.name != file_name(obj):
+                obj.name = part.name
+            record.source_id, record.copy_of, record.source_name, record.twin = part.id, "", part.name, part.twin or ""
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

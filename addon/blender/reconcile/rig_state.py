@@ -14,6 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.editing.edits import JointEdit
+from ...core.editing.split_merge import Merge
 from ...core.kinematics import (
     Tree,
     joint_child_frame_world,
@@ -158,17 +159,17 @@ class RigState:
         out.rig, out.actions = rig, _actions(rig)
         return out
 
-    def joined(self, other: RigState, ids: Mapping[str, str], shift: Array) -> RigState:
+    def joined(self, other: RigState, merged: Merge, shift: Array) -> RigState:
         """Return the state of this mechanism with the parts of another one.
 
         Args:
             other: State of the other mechanism.
-            ids: New ids of its parts.
+            merged: The merge, with the new ids of its parts.
             shift: Transform (4, 4) from its design frame to this one's.
         """
-        out, back = copy(self), inverse(shift)
-        out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
-        out.placing = self.placing | {ids[own] for own in other.placing}
+        out, back, bodies, joints = copy(self), inverse(shift), merged.bodies, merged.joints
+        came = {bodies[own]: shift @ move @ back for own, move in other.moves.items() if own in bodies}
+        out.moves, out.placing = self.moves | came, self.placing | {joints[own] for own in other.placing}
         return out
 
     def has_same_axes(self, rig: bpy.types.Object, channel: Channel) -> bool:

@@ -64,16 +64,33 @@ def update(
     Returns:
         The report.
     """
+    before = joint_by_id(edit.before)
+    redefined = edit.deleted_joints
+    redefined |= {
+        each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
+    }
+    motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
+    report = write_parts(rig, edit, present, lost, adopted, dress)
+    report.extend(motion.change())
+    return report
+
+
+def write_parts(
+    rig: bpy.types.Object,
+    edit: Edit,
+    present: RigState,
+    lost: Collection[bpy.types.Object] = (),
+    adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
+    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
+) -> Report:
+    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after."""
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
-    redefined = edit.deleted_joints
-    redefined |= {joint.id for joint in joints if joint.id in before and _moves_otherwise(joint, before[joint.id])}
     switched = edit.after.assemblies is not edit.before.assemblies
-    if not (joints or bodies or redefined or edit.deleted_bodies or lost or switched):
+    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or switched):
         return Report()
     report = Report()
-    motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
     keys = KeyConversion(rig, present, edit.joints)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
@@ -85,7 +102,8 @@ def update(
     with physics_suspended(rig, report), signals_blocked():
         _delete_parts(rig, edit, lost)
         made = _create_parts(rig, edit, objects, bodies, joints, adopted)
-        holders, after = objects["BODY"] | made["BODY"], body_by_id(edit.after)
+        holders, empties = objects["BODY"] | made["BODY"], objects["JOINT"] | made["JOINT"]
+        after = body_by_id(edit.after)
         for body in bodies:
             write_body(holders[body.id], body, known.get(edit.copies.get(body.id, body.id)))
             record_of(holders[body.id]).twin = body.twin or ""
@@ -94,20 +112,18 @@ def update(
             elif dress is not None and body.id in edit.copies:
                 dress(holders[edit.copies[body.id]], holders[body.id])
         for joint in joints:
-            empty = (objects["JOINT"] | made["JOINT"])[joint.id]
-            was = before.get(edit.copies.get(joint.id, joint.id))
+            empty, was = empties[joint.id], before.get(edit.copies.get(joint.id, joint.id))
             write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
             record_of(empty).twin = joint.twin or ""
             if was is None:
                 _record_as_built(empty)
         _record_new_twins(bodies, known, holders)
-        _record_new_twins(joints, before, objects["JOINT"] | made["JOINT"])
-        show_active_parts(rig, edit, holders, objects["JOINT"])
+        _record_new_twins(joints, before, empties)
+        show_active_parts(rig, edit, holders, empties)
         placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
         placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
-    report.extend(motion.change())
     return report
 
 

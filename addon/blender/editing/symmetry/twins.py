@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import bpy
 import numpy as np
@@ -18,44 +18,13 @@ from ...data.access import record_of
 from ...data.conversion import mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
 from ...data.queries import is_foreign, joint_bones, parts
-from ...data.twin_links import link_twins, parts_by_id, twins_among, twins_by_part, unlink_twins
+from ...data.twin_links import link_twins, parts_by_id, twins_among, twins_by_part
 from ...events.signals import signals_blocked
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ...reconcile.update import update
 from ...scene.read.mechanism import extract, extract_design
 from .appearance import MeshMirror
 from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
-
-#: Distance of a twin from the mirror image of the other part up to which it is in place, as a share of the size of the
-#: mechanism.
-_TWIN_TOLERANCE = 0.05
-
-
-def unlink_misplaced_twins(rig: bpy.types.Object, came: Collection[bpy.types.Object], plane: Plane) -> int:
-    """Unlink twins among new parts that are not opposite each other across the mirror plane.
-
-    Symmetric editing would otherwise move one of them to a wrong place.
-
-    Args:
-        rig: Armature of the mechanism.
-        came: The new parts.
-        plane: The mirror plane.
-
-    Returns:
-        Number of unlinked pairs.
-    """
-    pairs = twins_by_part(rig)
-    at = {obj: np.array(obj.matrix_basis.translation) for obj in pairs}
-    if not at:
-        return 0
-    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*at.values()]), axis=0).max())
-    flip, shift = plane.reflection[:3, :3], plane.reflection[:3, 3]
-    beside = [
-        obj for obj, twin in pairs.items() if obj in came and np.linalg.norm(flip @ at[obj] + shift - at[twin]) > reach
-    ]
-    unlink_twins(beside)
-    return len(beside) // 2
-
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
