@@ -26,9 +26,8 @@ from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id, twin_of
 from ..events.signals import notify_joints, signals_blocked
-from ..reconcile.rig_update import assign_ids
 from ..reconcile.update import update_values
-from ..rig.joint_frames import read_joints
+from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
 from .symmetry.images import MirrorContext, write_values_image
 from .symmetry.twins import require_plane
@@ -62,8 +61,7 @@ def copy_values(
     Returns:
         Number of changed joints, and number of those without a matching degree of freedom.
     """
-    assign_ids(record_of(source).model)
-    mechanism, objects = read_joints([source, *targets])
+    mechanism, objects = read_joint_dofs([source, *targets])
     own, *others = objects
     edit, unlike = copy_dof_values(mechanism, own, others, what)
     return update_values(objects, edit), unlike
@@ -203,8 +201,8 @@ def stops_from_motion(
 
 def _set_stops(wanted: Mapping[JointDof, StopPair]) -> tuple[int, Report]:
     """Set stops (None: unchanged); return the number of values whose stops were set, and a report of the others."""
-    mechanism, objects = read_joints(each.empty for each in wanted)
-    keys = {each: (record_of(each.empty).source_id, each.number) for each in wanted}
+    mechanism, objects = read_joint_dofs(each.empty for each in wanted)
+    keys = {each: (each.empty.name, each.number) for each in wanted}
     limits = {keys[each]: pair for each, pair in wanted.items()}
     edit, report = set_stops(mechanism, limits, {key: each.name for each, key in keys.items()})
     update_values(objects, edit)

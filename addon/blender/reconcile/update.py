@@ -31,7 +31,7 @@ from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from ..scene.bodies import com_pose
-from .assemblies import show_active_parts
+from ..scene.collections import show_active_parts
 from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose

@@ -170,10 +170,16 @@ def read_joint(empty: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Jo
     return made
 
 
-def read_joints(empties: Iterable[bpy.types.Object]) -> tuple[Mechanism, dict[str, bpy.types.Object]]:
-    """Return joints alone from their empties and records, without all else, and the empties by id."""
-    objects = {record_of(empty).source_id: empty for empty in empties}
-    return Mechanism(joints=[read_joint(empty) for empty in objects.values()]), objects
+def read_joint_dofs(empties: Iterable[bpy.types.Object]) -> tuple[Mechanism, dict[str, bpy.types.Object]]:
+    """Return types and degrees of freedom of joints alone, without frames and bodies, and the empties by id.
+
+    The ids are the names of the empties, which copies too have for themselves.
+    """
+    objects = {empty.name: empty for empty in empties}
+    joints = [Joint(own, own, record_of(empty).joint.type, None, None) for own, empty in objects.items()]
+    for joint in joints:
+        joint.dofs = read_dofs(record_of(objects[joint.id]).joint)
+    return Mechanism(joints=joints), objects
 
 
 def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:
