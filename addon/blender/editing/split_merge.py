@@ -14,6 +14,7 @@ from mathutils import Matrix
 from ...core.editing.edits import body_by_id, joint_by_id
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism
+from ...core.record_utils import copy_mechanism
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -394,7 +395,10 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
             ),
         )
     settings(rig).has_collision |= settings(other).has_collision
-    report.extend(update_armature(rig, present.joined(its, merged, np.array(shift)), merged.edit.joints))
+    apart = any(obj.parent != rig for obj in (*bodies, *joints))  # such parts are designed elsewhere after this
+    designed = None if apart else copy_mechanism(merged.edit.after)
+    state = present.joined(its, merged, np.array(shift))
+    report.extend(update_armature(rig, state, merged.edit.joints, mechanism=designed))
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
