@@ -142,10 +142,6 @@ def _pd_commands(
     return (stiffness * (error + ahead) + damping * ahead * rate) / whole, push
 
 
-#: Mean velocity in each of the first frames, as shares of the initial velocity.
-_IMPULSE_PROFILE = 0.75, 1.25, 1.0, 1.0
-
-
 @dataclass
 class VelocityHistory:
     """Motion of joint values (n,) so far: ``speed`` within the last frame and its ``change`` since the one before.
@@ -155,8 +151,7 @@ class VelocityHistory:
 
     speed: Array
     change: Array
-    _frames: int = 0
-    initial_velocity: Array | None = None  # initial velocities (n,), reached in the first two frames
+    _has_moved: bool = False
 
     @classmethod
     def at_rest(cls, count: int) -> VelocityHistory:
@@ -165,17 +160,12 @@ class VelocityHistory:
 
     @classmethod
     def from_initial_velocity(cls, speeds: Array) -> VelocityHistory:
-        """Return the course of joint values with initial velocities (n,).
-
-        Forces in the first two frames bring it after them as far as if it had had its velocity from the start.
-        """
-        return cls(_IMPULSE_PROFILE[0] * speeds, np.zeros_like(speeds), initial_velocity=speeds)
+        """Return the course of joint values with initial velocities (n,)."""
+        return cls(speeds.copy(), np.zeros_like(speeds), True)
 
     def go_on(self, moved: Array, rate: float) -> None:
         """Add the change of the joint values (n,) within a frame."""
         speed = moved * rate
-        self.change = speed - self.speed if self._frames else np.zeros_like(speed)
-        if self.initial_velocity is not None and self._frames < len(_IMPULSE_PROFILE) - 1:
-            self.change = (_IMPULSE_PROFILE[self._frames + 1] - _IMPULSE_PROFILE[self._frames]) * self.initial_velocity
+        self.change = speed - self.speed if self._has_moved else np.zeros_like(speed)
         self.speed = speed
-        self._frames += 1
+        self._has_moved = True

@@ -1,52 +1,43 @@
 """Initial velocities of bodies, from those of the joints in the model file.
 
-Blender's bodies begin at rest. In the first two frames of a simulation, motors against the anchor apply forces with
-the impulse of each body's momentum, so that all other forces act as well: after them the body is as far and as fast
-as if it had begun with its velocity. A mechanism with closed loops begins at rest: a file gives the velocities of some
-of its joints, and the others would have to follow.
+Blender's bodies begin at rest. Before the first frame the world takes one short step (``INITIAL_STEP`` of a frame), in
+which motors against the anchor apply each body's momentum; the first frame is shorter by that. In a step this short
+nothing turns or falls noticeably, so that neither the directions of the motors nor other forces matter.
+
+In closed loops a file gives the velocities of some joints, and the others follow from the loop Jacobian.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
-from numpy.typing import NDArray
 
-from ....core.kinematics import joint_motion
 from ....core.model import DOF_SIZE, Array
 from ....core.report import Message, Report, format_number
-from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
-from ...data.access import record_of, settings, world_of
-from ...data.conversion import add_to_report, has_initial_velocity, read_stops
+from ....core.spatial import dof_jacobian, dof_motion_single
+from ...data.access import record_of, settings
+from ...data.conversion import add_to_report, has_initial_velocity
 from ...data.properties.joint import KnuckleDof, KnuckleMotor
 from ..constraints.constraints import UNREACHABLE_VELOCITY
 from ..world.anchor import begins_with_velocity
 from .actuator import Actuator, EmptyPoses, SimulationState
-from .joint_state import (
-    JointStateArrays,
-    MultiDofJoint,
-    bone_coordinates,
-    connected_joints,
-    multi_dof_bone_coordinates,
-    unwrap_to,
-)
+from .joint_state import JointStateArrays, MultiDofJoint, connected_joints
 from .motors import armature_axes, enable_motors, ensure_motor_numbers, ensure_thruster, thruster_pose
 
 _SUFFIX = " Throw"
-#: Time step (s) of the finite differences of velocities.
-_TIME_DELTA = 1e-5
-#: Upper bound of the motion in the second frame, as a multiple of the motion per frame at the initial velocity.
-_STOP_HORIZON = 1.3
-#: Measured on a slider: a spring (stiffness per mass, in frames) makes it go too far by this multiple, since Blender's
-#: springs do not push while the motor slows it more; a damper has the same error at ten times that strength.
-_SPRING_OVERSHOOT, _DAMPER_LOSS = 1.65, 0.1
-#: Strength of a spring that makes an error of one percent.
-_REPORT_THRESHOLD = 0.006
+#: Duration of the step in which bodies get their velocities, as a share of a frame.
+INITIAL_STEP = 0.02
+#: Solver iterations of that step: inertia proxies must get their share of a body's momentum in it.
+INITIAL_ITERATIONS = 1000
+#: Relative singular value below which loops do not constrain rates.
+_REDUNDANCY_RATIO = 1e-7
+#: Share of a velocity by which loops may change it without a warning.
+_CONTRADICTION = 1e-3
 
 
 @dataclass
@@ -83,17 +74,12 @@ class BodyThrusters:
 
 @dataclass
 class InitialVelocityImpulse(Actuator):
-    """Actuator that gives a mechanism's bodies the initial velocities of its joints."""
+    """Actuator that gives a mechanism's bodies the initial velocities of its joints, in a step of its own."""
 
-    scene: bpy.types.Scene
     joint_state: JointStateArrays
     motors: BodyThrusters
     joints: list[MultiDofJoint]
-    _shares: list[float] = field(default_factory=list)  # of the momenta, in the next frames
     _is_over: bool = False
-    _begun: dict[str, tuple[Array, Array]] = field(
-        default_factory=dict
-    )  # initial joint values: as measured, and with whole turns
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors: three for each body."""
@@ -109,102 +95,154 @@ class InitialVelocityImpulse(Actuator):
         return self.motors.records()
 
     def start(self, state: SimulationState) -> EmptyPoses:
-        """Prepare for the first step, and return the poses of the motors' empties."""
-        poses = state.poses
-        late = 0.5 / world_of(self.scene).substeps_per_frame
-        # with constant forces, a body that after two frames is as far as with its velocity from the start is too fast
-        # after one; a little less so, since each step changes velocities before positions
-        self._shares = [1.5 - late, late - 0.5]
+        """Return the poses of the motors' empties."""
         enable_motors(self.motors.records(), True)
         self._is_over = False
-        single = zip(self.joint_state.joints, bone_coordinates(self.joint_state).reshape(-1, 1), strict=True)
-        turned = multi_dof_bone_coordinates(self.joint_state) | dict(single)
-        self._tell(state)
-        self._begun = {}
-        for item in self.joints:
-            values = item.now(poses)
-            about = turned.get(item.joint.id, values)
-            whole = unwrap_to(values, about, _countable_angles(item)) if about.shape == values.shape else values
-            self._begun[item.joint.id] = values, whole
-        return self.motors.mark(poses)
+        return self.motors.mark(state.poses)
 
-    def _tell(self, state: SimulationState) -> None:
-        """Report joints whose own springs and dampers are too strong for an acceleration within two frames."""
-        report, most, springs, where = Report(), 0.0, 0.0, ""
-        for item in self.joints:
-            dofs = record_of(item.empty).joint.dofs
-            if not any(DOF_SIZE[dof.kind] == 1 and dof.velocity for dof in dofs):
-                continue
-            moved, at = state.inertia.of_multi_dof_joint(item, item.now(state.poses)), 0
-            for dof in dofs:
-                spring = dof.stiffness / state.rate**2 / moved[at]
-                strong = max(spring, _DAMPER_LOSS * dof.damping / state.rate / moved[at])
-                if DOF_SIZE[dof.kind] == 1 and dof.velocity and strong > most:
-                    most, springs, where = float(strong), float(spring), item.empty.name
-                at += DOF_SIZE[dof.kind]
-        if most > _REPORT_THRESHOLD:
-            report.warn(
-                "starts-inexact",
-                Message(
-                    "Initial velocity: approximate, springs and dampers are too stiff for the frame rate{}. "
-                    "Increase the frame rate",
-                    Message(" (error {} %)", format_number(100.0 * _SPRING_OVERSHOOT * springs))
-                    if springs == most
-                    else "",
-                ),
-                where=where,
-            )
-        add_to_report(self.joint_state.rig, report, {"starts-inexact"})
-
-    def speeds(self) -> dict[str, Array]:
+    def speeds(self, state: SimulationState) -> dict[str, Array]:
         """Return the initial velocities (size,) of joints by joint id; 0 for balls and free joints."""
-        records = ((item.joint.id, record_of(item.empty).joint.dofs) for item in self.joints)
-        return {
-            id_: np.repeat([dof.velocity for dof in dofs], [DOF_SIZE[dof.kind] for dof in dofs])
-            for id_, dofs in records
-        }
+        rates = joint_rates(self.joints, state.poses, _standing(state))
+        blocks = {item.joint.id for item in self.joints if any(DOF_SIZE[dof.kind] > 1 for dof in item.joint.dofs)}
+        return {joint: np.zeros(len(own)) if joint in blocks else own for joint, own in rates.items()}
+
+    def throw(self, state: SimulationState) -> None:
+        """Apply forces that give every body its momentum in the next step; ``state.rate`` is that step's."""
+        stands = _standing(state)
+        rates = joint_rates(self.joints, state.poses, stands)
+        self._report(rates, state.rate * INITIAL_STEP)
+        speeds = body_velocities(self.joints, state.poses, stands, rates)
+        both = [state.inertia.momentum(body, *speeds[body]) for body in self.motors.bodies]
+        self.motors.push(
+            state.poses,
+            state.rate * np.array([each[0] for each in both]),
+            state.rate * np.array([each[1] for each in both]),
+        )
+
+    def _report(self, rates: Mapping[str, Array], rate: float) -> None:
+        """Report velocities that closed loops do not allow, and those that frames do not resolve."""
+        report = Report()
+        fastest, where = max(
+            ((_spin(item, rates[item.joint.id]), item.empty.name) for item in self.joints), default=(0.0, "")
+        )
+        if fastest > math.pi * rate:
+            message = Message(
+                "Initial velocity: {}° per frame, keyframes show less than 180°. Increase the frame rate",
+                format_number(math.degrees(fastest / rate)),
+            )
+            report.warn("starts-fast", message, where=where)
+        for item in self.joints:
+            given, own = _given_rates(item), rates[item.joint.id]
+            off = float(np.abs(own - given)[given != 0.0].max(initial=0.0))
+            if off > _CONTRADICTION * float(np.abs(given).max(initial=0.0)):
+                message = Message(
+                    "Initial velocity: the closed loops do not allow it, changed by {}", format_number(off)
+                )
+                report.warn("starts-contradict", message, where=item.empty.name)
+        add_to_report(self.joint_state.rig, report, {"starts-contradict", "starts-fast"})
 
     def update(self, state: SimulationState) -> None:
-        """Apply forces in the first two frames, then switch the motors off."""
-        poses, rate = state.poses, state.rate
-        if not self._shares:
-            if not self._is_over:
-                self._is_over = True
-                enable_motors(self.motors.records(), False)
-            return
-        carried = state.inertia
-        stopped = self._stopped(poses, rate) if len(self._shares) == 1 else set()
-        speeds = initial_body_velocities(
-            self.joints, poses, [carried.stands(body) for body in range(len(poses))], stopped
-        )
-        both = [carried.momentum(body, *speeds[body]) for body in self.motors.bodies]
-        share = self._shares.pop(0) * rate
-        self.motors.push(
-            poses, share * np.array([each[0] for each in both]), share * np.array([each[1] for each in both])
-        )
-
-    def _stopped(self, poses: Array, rate: float) -> set[tuple[str, int]]:
-        """Return the joint values, as (joint id, index), that reach a stop within the second frame or have reached it.
-
-        Their velocity must not be corrected in the second frame, which would throw them backwards.
-        """
-        out = set()
-        for item in self.joints:
-            record, at = record_of(item.empty).joint, 0
-            first, begun = self._begun[item.joint.id]
-            here = begun + unwrap_to(item.now(poses) - first, np.zeros(len(first)), _countable_angles(item))
-            for dof in record.dofs:
-                stop = read_stops(dof)[dof.velocity > 0.0]
-                if DOF_SIZE[dof.kind] == 1 and dof.velocity and stop is not None:
-                    ahead = (stop - here[at]) * math.copysign(1.0, dof.velocity)
-                    if ahead <= _STOP_HORIZON * abs(dof.velocity) / rate:
-                        out.add((item.joint.id, at))
-                at += DOF_SIZE[dof.kind]
-        return out
+        """Switch the motors off: bodies have their velocities from the step before the first frame."""
+        if not self._is_over:
+            self._is_over = True
+            enable_motors(self.motors.records(), False)
 
 
-def initial_body_velocities(
-    joints: Sequence[MultiDofJoint], poses: Array, stands: Sequence[bool], stopped: Collection[tuple[str, int]] = ()
+def _standing(state: SimulationState) -> list[bool]:
+    return [state.inertia.stands(body) for body in range(len(state.poses))]
+
+
+def _given_rates(item: MultiDofJoint) -> Array:
+    """Return the initial rates (size,) of a joint in its file."""
+    return np.concatenate([_initial_rates(dof) for dof in record_of(item.empty).joint.dofs] or [np.zeros(0)])
+
+
+def _spin(item: MultiDofJoint, rates: Array) -> float:
+    """Return the speed (rad/s) at which a joint with these rates (size,) turns, of its fastest degree of freedom."""
+    at, fastest = 0, 0.0
+    for dof in item.joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        if dof.kind != "translation":
+            fastest = max(fastest, float(np.linalg.norm(rates[at : at + min(size, 3)])))
+        at += size
+    return fastest
+
+
+def joint_rates(joints: Sequence[MultiDofJoint], poses: Array, stands: Sequence[bool]) -> dict[str, Array]:
+    """Compute the initial rates (size,) of all joints, by joint id, such that all closed loops stay closed.
+
+    Rates of the file other than zero are kept as nearly as the loops allow, in the sense of least squares; the others
+    are then as small as possible.
+
+    Args:
+        joints: The joints.
+        poses: Poses (bodies + 1, 4, 4); the last is the world.
+        stands: Whether each of them is fixed.
+    """
+    given = {item.joint.id: _given_rates(item) for item in joints}
+    tree = list(_joints_outwards(joints, stands))
+    inner = {item.joint.id for item, _one, _other in tree}
+    chords = [item for item in joints if item.joint.id not in inner]
+    if not chords:
+        return given
+    columns, count = {}, 0
+    for item in joints:
+        columns[item.joint.id] = slice(count, count + len(given[item.joint.id]))
+        count += len(given[item.joint.id])
+    twists = np.zeros((len(poses), 6, count))  # of bodies, per unit of each rate
+    jacobians = {item.joint.id: joint_jacobian(item, poses) for item in joints}
+    for item, one, other in tree:
+        twists[other] = twists[one]
+        sign = 1.0 if item.parent == one else -1.0
+        twists[other][:, columns[item.joint.id]] += sign * jacobians[item.joint.id]
+    rows = []
+    for item in chords:
+        row = twists[item.child] - twists[item.parent]
+        row[:, columns[item.joint.id]] -= jacobians[item.joint.id]
+        rows.append(row)
+    wanted = np.concatenate([given[item.joint.id] for item in joints])
+    found = _nearest_rates(np.concatenate(rows), wanted)
+    return {joint: found[where] for joint, where in columns.items()}
+
+
+def _nearest_rates(loops: Array, wanted: Array) -> Array:
+    """Return rates (n,) with ``loops @ rates == 0``: nearest to those ``wanted`` that are not 0, the others least."""
+    basis, given = _null_space(loops), wanted != 0.0
+    nearest = np.linalg.lstsq(basis[given], wanted[given], rcond=_REDUNDANCY_RATIO)[0]
+    spare = _null_space(basis[given])
+    change = np.linalg.lstsq(basis[~given] @ spare, -basis[~given] @ nearest, rcond=_REDUNDANCY_RATIO)[0]
+    return np.asarray(basis @ (nearest + spare @ change))
+
+
+def _null_space(matrix: Array) -> Array:
+    """Return an orthonormal basis (n, k) of the null space of a matrix (m, n)."""
+    _, strengths, right = np.linalg.svd(matrix)
+    rank = int((strengths > _REDUNDANCY_RATIO * strengths.max(initial=0.0)).sum())
+    return np.asarray(right[rank:].T)
+
+
+def joint_jacobian(item: MultiDofJoint, poses: Array) -> Array:
+    """Compute the geometric Jacobian (6, size) of a joint: twists [angular; linear at the origin] of its child.
+
+    Rates of a ball or free joint are along the axes of its child's side, as in DART.
+    """
+    frame, values, at, out = poses[item.parent] @ item.on_parent, item.now(poses), 0, [np.zeros((6, 0))]
+    for dof in item.joint.dofs:
+        own = values[at : at + DOF_SIZE[dof.kind]]
+        after = frame @ dof_motion_single(dof, own)
+        if len(own) == 1:
+            out.append(dof_jacobian(dof, frame, own))
+        else:
+            axes = after[:3, :3]
+            out.append(np.concatenate([axes, np.cross(after[:3, 3], axes.T).T]))
+            if dof.kind == "free":
+                out.append(np.concatenate([np.zeros((3, 3)), axes]))
+        frame, at = after, at + len(own)
+    return np.concatenate(out, axis=1)
+
+
+def body_velocities(
+    joints: Sequence[MultiDofJoint], poses: Array, stands: Sequence[bool], rates: Mapping[str, Array]
 ) -> list[tuple[Array, Array]]:
     """Compute the velocities of all bodies from those of their joints.
 
@@ -212,16 +250,18 @@ def initial_body_velocities(
         joints: The joints.
         poses: Poses (bodies + 1, 4, 4); the last is the world.
         stands: Whether each of them is fixed. The first body of a group connected to none of these begins at rest.
-        stopped: Joint values, as (joint id, index), whose velocity is taken as zero.
+        rates: Rates (size,) of the joints, by joint id.
 
     Returns:
         Linear and angular velocity (3,) of each, in the world.
     """
-    nothing = np.zeros(3), np.zeros(3)
-    known = [nothing] * len(poses)
+    twists = np.zeros((len(poses), 6))
     for item, one, other in _joints_outwards(joints, stands):
-        known[other] = _propagate_velocity(item, poses, known[one], one, stopped)
-    return known
+        sign = 1.0 if item.parent == one else -1.0
+        twists[other] = twists[one] + sign * (joint_jacobian(item, poses) @ rates[item.joint.id])
+    return [
+        (twist[3:] + np.cross(twist[:3], pose[:3, 3]), twist[:3]) for twist, pose in zip(twists, poses, strict=True)
+    ]
 
 
 def _joints_outwards(
@@ -245,63 +285,23 @@ def _joints_outwards(
             known.add(next(body for body in range(len(stands)) if body not in known))
 
 
-def _propagate_velocity(
-    item: MultiDofJoint,
-    poses: Array,
-    known: tuple[Array, Array],
-    one: int,
-    stopped: Collection[tuple[str, int]],
-) -> tuple[Array, Array]:
-    """Return the linear and angular velocity (3,) of the body beyond a joint, from those of the body before it."""
-    ends, inside = [], item.parent == one
-    for time in (-_TIME_DELTA, _TIME_DELTA):
-        base = poses[one].copy()
-        base[:3, :3] = rotation_matrix(known[1] * time) @ base[:3, :3]
-        base[:3, 3] += known[0] * time
-        way = item.on_parent @ _motion_after(item, poses, time, stopped) @ inverse(item.on_child)
-        ends.append(base @ (way if inside else inverse(way)))
-    turned = rotation_vector((ends[1] @ affine_inverse(ends[0]))[:3, :3])
-    return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _TIME_DELTA), turned / (2 * _TIME_DELTA)
-
-
-def _motion_after(item: MultiDofJoint, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
-    """Return a joint's motion (4, 4) ``time`` seconds after the simulation begins.
-
-    Initial rates of a ball or free joint are along the axes of its child's side, as in DART.
-    """
-    record, values = record_of(item.empty).joint, item.now(poses)
-    if len(record.dofs) == 1 and record.dofs[0].kind in {"ball", "free"}:
-        rates = np.array(record.dofs[0].start_rates) * time
-        step = np.eye(4)
-        step[:3, :3] = rotation_matrix(rates[:3])
-        step[:3, 3] = rates[3:] if record.dofs[0].kind == "free" else 0.0
-        return joint_motion(item.joint, values[None])[0] @ step
-    rates = np.concatenate([_initial_rates(dof) for dof in record.dofs]) if len(record.dofs) else np.zeros(0)
-    rates[[number for joint, number in stopped if joint == item.joint.id]] = 0.0
-    return joint_motion(item.joint, (values + rates * time)[None])[0]
-
-
-def _countable_angles(item: MultiDofJoint) -> NDArray[np.bool_]:
-    """Return which joint values (size,) are angles whose whole turns are counted."""
-    kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
-    return np.array([kind == "rotation" for kind in kinds], dtype=bool)
-
-
 def _initial_rates(dof: KnuckleDof) -> Array:
     size = DOF_SIZE[dof.kind]
     return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
 
 
-def initial_velocity_impulses(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[InitialVelocityImpulse]:
-    """Return the actuator of initial velocities; none without velocities or with closed loops."""
+def initial_velocity_impulses(joint_state: JointStateArrays) -> list[InitialVelocityImpulse]:
+    """Return the actuator of initial velocities; none without velocities."""
     rig = joint_state.rig
     if settings(rig).anchor is None or not begins_with_velocity(rig):
         return []
     joints, bodies = connected_joints(rig), joint_state.bodies
     moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
+    tree = list(_joints_outwards(joints, [*(not each for each in moves), True]))
+    loops = len(tree) < len(joints)
     quick: set[int] = set()
-    for item, one, other in _joints_outwards(joints, [*(not each for each in moves), True]):
-        if one in quick or has_initial_velocity(record_of(item.empty).joint):
+    for item, one, other in tree:
+        if loops or one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
     moved_bodies = sorted(body for body in quick if moves[body])
-    return [InitialVelocityImpulse(scene, joint_state, BodyThrusters(rig, moved_bodies), joints)]
+    return [InitialVelocityImpulse(joint_state, BodyThrusters(rig, moved_bodies), joints)]

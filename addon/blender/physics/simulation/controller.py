@@ -19,7 +19,7 @@ from ..actuators.dof_servos import (
     multi_dof_servos,
     screw_couplings,
 )
-from ..actuators.initial_velocity import initial_velocity_impulses
+from ..actuators.initial_velocity import INITIAL_STEP, initial_velocity_impulses
 from ..actuators.joint_friction_damping import joint_losses
 from ..actuators.joint_state import (
     JointStateArrays,
@@ -68,7 +68,7 @@ class ModelController:
         uses_motors = self._has_drive({"SERVO"}) or has_locked_joints(self.joint_state)
         self._servos = SingleDofServos(self.joint_state, self._targets, uses_motors)
         self.several: list[MultiDofServos] = multi_dof_servos(self.joint_state, self._targets) if uses_motors else []
-        self._impulses = initial_velocity_impulses(scene, self.joint_state) if self._uses_physics() else []
+        self._impulses = initial_velocity_impulses(self.joint_state) if self._uses_physics() else []
         self._forces: list[Actuator] = []
         if self._uses_physics():
             self._forces = [
@@ -155,12 +155,24 @@ class ModelController:
         state = self._state(self._targets.first, own)
         turned = self._with_whole_turns(state.coordinates)
         state.values = initial_joint_coordinates(self.joint_state, turned)
-        state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds().items()}
+        state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds(state).items()}
         placed = [actuator.start(state) for actuator in self._actuators]
         places = {empty: to_world_pose(place, size) for each in placed for empty, place in each.items()}
         beginning = InitialStatePin(self.scene, self.joint_state)
         beginning.hold(poses, turned, places)
         return beginning
+
+    @property
+    def begins_with_velocity(self) -> bool:
+        """Whether bodies have initial velocities, for which the world takes a step before the first frame."""
+        return bool(self._impulses)
+
+    def throw(self) -> None:
+        """Set the motors that give bodies their initial velocities in the step before the first frame."""
+        state = self._state(self._targets.first, to_own_lengths(self.joint_state.poses())[0])
+        state.rate /= INITIAL_STEP
+        for each in self._impulses:
+            each.throw(state)
 
     def step(self, frame: int) -> None:
         """Set the commands of all motors for the step from ``frame - 1`` to ``frame``."""

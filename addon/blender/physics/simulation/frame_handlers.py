@@ -15,10 +15,11 @@ from ...data.access import settings, world_of
 from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
+from ..actuators.initial_velocity import INITIAL_ITERATIONS, INITIAL_STEP
 from ..actuators.joint_state import gather_joint_state
 from ..actuators.motors import stop_all_motors
 from ..workarounds.constraint_removal import is_emptying_simulation, note_step, remove_dangling_constraints
-from ..workarounds.initial_state import AnimationPause, evaluate_frame, evaluate_previous_frame
+from ..workarounds.initial_state import AnimationPause, InitialStep, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
 from ..world.membership import (
     is_moved_by_physics,
@@ -118,13 +119,23 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
     session.advance_to(rigs, frame, first_frame(scene))
     cached_frames.begin_cached_run(scene, rigs)
     session.has_stepped = True
+    quick = [run for run in begun if run.begins_with_velocity]
     for run in begun:
         session.pins.append(run.start())
-        run.step(frame)
+        if run in quick:
+            run.throw()
+        else:
+            run.step(frame)
         still = AnimationPause(run.rig)
         session.pins.append(still)
         still.hold()
     evaluate_previous_frame(scene)
+    if quick:
+        step = InitialStep(scene)
+        session.pins.append(step)
+        step.take(INITIAL_STEP, INITIAL_ITERATIONS)
+    for run in quick:
+        run.step(frame)
     if sum(layer.depsgraph is not None for layer in scene.view_layers) > 1:
         # Each view layer builds the simulation and takes the step; poses are released after the first of them.
         evaluate_frame(scene, frame)

@@ -21,7 +21,7 @@ from ...events.runtime_state import Lifetime, RuntimeState, all_states, state_of
 from ..world.anchor import moving_bodies, set_kinematic
 
 if TYPE_CHECKING:
-    from ..workarounds.initial_state import AnimationPause, InitialStatePin
+    from ..workarounds.initial_state import AnimationPause, InitialStatePin, InitialStep
     from .controller import ModelController
 
 #: Largest difference of positions (length units) at which the frame shown is the simulation's.
@@ -92,7 +92,7 @@ class SimulationSession(RuntimeState):
     controllers: dict[int, ModelController] = field(default_factory=dict)
     frames: dict[int, int] = field(default_factory=dict)
     last_frame: int | None = None
-    pins: list[AnimationPause | InitialStatePin] = field(default_factory=list)
+    pins: list[AnimationPause | InitialStatePin | InitialStep] = field(default_factory=list)
     world_size: tuple[int, ...] = ()
     rested_world_size: tuple[int, ...] = ()
     moved: Sequence[bpy.types.Object] = ()

@@ -10,7 +10,7 @@ from ....core.model import Mechanism
 from ....core.report import Message, Report, abbreviate_names, format_number
 from ...data.access import record_of
 from ...data.caching import joint_record
-from ...data.conversion import has_initial_velocity, initial_dof_coordinates, joint_has_stops, read_dofs
+from ...data.conversion import initial_dof_coordinates, joint_has_stops, read_dofs
 from ...data.properties.joint import KnuckleJoint
 from ...data.rigid_bodies import MIN_MASS
 from ..constraints.constraints import has_ineffective_stops
@@ -36,13 +36,6 @@ def report_unsupported(joints: Sequence[bpy.types.Object], report: Report) -> No
         for code, message in _unsupported_features(joint):
             report.warn(code, message, where=empty.name)
     _report_mass_ratios(held, report)
-    has_loops = any(joint.loop and joint.active for joint in every.values())
-    _report_joints(
-        [empty for empty, joint in every.items() if has_initial_velocity(joint)] if has_loops else [],
-        "starts-at-rest",
-        "Initial velocity: not simulated in mechanisms with closed loops, joints begin at rest",
-        report,
-    )
     _report_joints(
         [empty for empty, joint in held.items() if _has_unsupported_friction(joint)],
         "friction-not-simulated",

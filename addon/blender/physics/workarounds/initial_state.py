@@ -12,7 +12,8 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -133,14 +134,14 @@ def evaluate_previous_frame(scene: bpy.types.Scene) -> None:
     evaluate_frame(scene, scene.frame_current - 1)
 
 
-def evaluate_frame(scene: bpy.types.Scene, other: int) -> None:
-    """Evaluate another frame than the present one, without frame handlers."""
+def evaluate_frame(scene: bpy.types.Scene, other: int, once: bool = False) -> None:
+    """Evaluate another frame than the present one, without frame handlers; with ``once`` in one view layer only."""
     frame = scene.frame_current
     scene.frame_current = other  # calls no handlers of frames
     try:
-        for layer in scene.view_layers:
-            if layer.depsgraph is not None:
-                layer.update()
+        layers = [layer for layer in scene.view_layers if layer.depsgraph is not None]
+        for layer in layers[:1] if once else layers:
+            layer.update()
     finally:
         scene.frame_current = frame
 
@@ -177,3 +178,54 @@ class AnimationPause:
             data.use_nla = True
         self._nla = False
         count_change()
+
+
+class InitialStep:
+    """Settings of a world whose simulation has taken a step before its first frame, from there to ``release``."""
+
+    def __init__(self, scene: bpy.types.Scene) -> None:
+        world = world_of(scene)
+        self._scene = scene
+        self._kept = world.time_scale, world.substeps_per_frame, world.solver_iterations
+        self._first = world.point_cache.frame_start
+
+    def take(self, share: float, iterations: int) -> None:
+        """Take a single step of a share of a frame, and leave the rest of it to the first frame.
+
+        Note:
+            Blender builds its simulation, from the poses of the frame at which its cache starts, when it steps to the
+            next one. With the start of the cache a frame earlier it does so at the scene's first frame, and continues
+            to the second without building anything again. Measured in 4.2, 4.5, 5.0 and 5.2. Other view layers have a
+            clock of their own and read the second frame from the cache; they would take the step once more at frame 0,
+            which Blender does not cache.
+        """
+        world, frame = world_of(self._scene), self._first
+        scale, substeps, solver = self._kept
+        world.point_cache.frame_start = frame - 1
+        with _negative_frames(frame - 1):
+            evaluate_frame(self._scene, frame - 1, once=True)
+        world.time_scale, world.substeps_per_frame, world.solver_iterations = scale * share, 1, max(solver, iterations)
+        evaluate_frame(self._scene, frame, once=True)
+        world.time_scale, world.substeps_per_frame, world.solver_iterations = scale * (1.0 - share), substeps, solver
+
+    def release(self) -> None:
+        """Restore the settings, after the step to the second frame."""
+        world = self._scene.rigidbody_world
+        if world is not None:
+            world.time_scale, world.substeps_per_frame, world.solver_iterations = self._kept
+            world.point_cache.frame_start = self._first
+
+
+@contextmanager
+def _negative_frames(frame: int) -> Iterator[None]:
+    """Allow a negative frame within the context, and leave the user's preferences unmodified."""
+    preferences = bpy.context.preferences
+    allowed, dirty = preferences.edit.use_negative_frames, preferences.is_dirty
+    if frame >= 0 or allowed:
+        yield
+        return
+    preferences.edit.use_negative_frames = True
+    try:
+        yield
+    finally:
+        preferences.edit.use_negative_frames, preferences.is_dirty = allowed, dirty

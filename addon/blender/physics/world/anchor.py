@@ -137,6 +137,5 @@ def raise_model(rig: bpy.types.Object, height: float) -> None:
 
 
 def begins_with_velocity(rig: bpy.types.Object) -> bool:
-    """Return whether a mechanism has initial velocities: joints have any, and none closes a loop."""
-    joints = [joint_record(empty) for empty in parts(rig, "JOINT")]
-    return any(map(has_initial_velocity, joints)) and not any(joint.loop and joint.active for joint in joints)
+    """Return whether joints of a mechanism have initial velocities."""
+    return any(has_initial_velocity(joint_record(empty)) for empty in parts(rig, "JOINT"))
