@@ -1,0 +1,181 @@
+"""``build.py bench physics_quality``: speed and joint separation at the two qualities, and what a bake costs.
+
+A simulated second is divided by the CPU time that it takes, the median of several runs. The first second counts: a
+mechanism falls, or its servos track their targets.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from addon import formats
+from addon.blender.build import build
+from addon.blender.physics.recording.accuracy import accuracy_of_recording
+from addon.blender.physics.recording.bake import bake, record, record_steps
+from addon.blender.physics.recording.step_trials import select_steps, steps_applied
+from addon.core.step_selection import QUALITIES
+from benchmarks import physics
+from benchmarks.physics_servos import fresh
+from tests.support.references import CORPUS
+from tests.support.scenes import OWN
+
+_SAMPLES = (
+    "humanoid/humanoid.skel", "sensor_leg/sensor_leg.xml", "hexapod/hexapod.jm", "rover/rover.jm",
+    "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json",
+)  # fmt: skip
+_DRIVES = {"LIMP": "Ragdoll", "SERVO": "Servos"}
+_RUNS, _FRAMES = 3, 60
+#: Endings of the model files of the corpus.
+_ENDINGS = {".jm", ".skel", ".xml", ".json"}
+Rows = Iterator[tuple[str, float, float | None, bool]]
+
+
+def model(path: Path) -> Any:
+    """The armature of a model in an empty scene, with its steps measured for both qualities."""
+    scene = fresh()
+    build(formats.load(path))
+    rig = next(obj for obj in scene.objects if obj.knuckle.role == "MODEL")
+    if scene.rigidbody_world is not None:
+        for quality in QUALITIES:
+            for _ in select_steps(scene, [rig], quality, record_steps):
+                pass
+    return rig
+
+
+def run(rig: Any, drive: str, quality: str, runs: int = _RUNS) -> tuple[float, float]:
+    """Simulated seconds per second of CPU time, and the largest joint separation as a share of a link."""
+    scene = bpy.context.scene
+    rig.data.knuckle.drive = drive
+    speeds = []
+    with steps_applied(scene, [rig], quality):
+        for _ in range(runs):
+            start = time.process_time()
+            recording = record(scene, rig, scene.frame_start + _FRAMES)
+            speeds.append(_FRAMES / 60.0 / (time.process_time() - start))
+        joints = accuracy_of_recording(scene, recording).joints
+    return statistics.median(speeds), max((joint.share for joint in joints), default=0.0)
+
+
+def samples() -> Rows:
+    """The sample models in both drives. Juice's joints are soft by their file, so their separation is only stated."""
+    speeds: dict[tuple[str, str], float] = {}
+    for path in _SAMPLES:
+        name, rig = Path(path).stem, model(OWN / path)
+        for drive, label in _DRIVES.items():
+            for quality in QUALITIES:
+                speed, apart = run(rig, drive, quality)
+                if quality == "PREVIEW":
+                    speeds[name, drive] = speed
+                    what = f"{name}, {label}, playing: simulated seconds per second of CPU time (at least 1)"
+                    yield what, speed, 1.0, speed >= 1.0
+                limit = None if path.endswith(".jm") else 100.0 * QUALITIES[quality].separation
+                what = f"{name}, {label}, {'playing' if quality == 'PREVIEW' else 'baking'}: joint separation (%)"
+                yield what, 100.0 * apart, limit, limit is None or 100.0 * apart <= limit
+    for drive, label in _DRIVES.items():
+        ratio = speeds["hexapod", drive] / speeds["humanoid", drive]
+        yield f"humanoid over hexapod, {label}, playing: CPU time", ratio, 5.0, ratio <= 5.0
+
+
+def rates() -> Rows:
+    """What a bake of the same two seconds costs at the frame rates of films and of the web, over 60 per second."""
+    spent: dict[int, float] = {}
+    for rate in (60, 30, 24):
+        times = []
+        for _ in range(_RUNS):
+            rig = model(OWN / "hexapod/hexapod.jm")
+            scene = bpy.context.scene
+            scene.render.fps = rate
+            rig.data.knuckle.drive = "SERVO"
+            start = time.process_time()
+            bake(scene, rig, scene.frame_start + 2 * rate)
+            times.append(time.process_time() - start)
+        spent[rate] = statistics.median(times)
+        if rate != 60:
+            ratio = spent[rate] / spent[60]
+            yield f"bake at {rate} over 60 frames per second: CPU time per simulated second", ratio, 1.1, ratio <= 1.1
+
+
+def handlers() -> Rows:
+    """What the humanoid's 22 damped joints cost in Python: a frame with one substep, over one in which none acts."""
+    from addon.blender.physics.simulation.controller import ModelController
+
+    rig = model(OWN / "humanoid/humanoid.skel")
+    scene = bpy.context.scene
+    rig.data.knuckle.drive = "SERVO"
+    scene.rigidbody_world.substeps_per_frame = scene.rigidbody_world.solver_iterations = 1
+
+    def frame() -> float:
+        spent = []
+        for number in range(1, 64):
+            start = time.process_time()
+            scene.frame_set(number)
+            spent.append(time.process_time() - start)
+        return statistics.median(spent[3:])
+
+    whole, kept = frame(), ModelController.step
+    ModelController.step = lambda *_: None  # type: ignore[method-assign]
+    try:
+        idle = frame()
+    finally:
+        ModelController.step = kept  # type: ignore[method-assign]
+    cost = 1000.0 * (whole - idle)
+    yield "servos, friction and damping of 22 joints: CPU time (ms) per frame", cost, 1.5, cost <= 1.5
+
+
+def corpus() -> Rows:
+    """The models of the real files: how many play below real time, and with how large a joint separation."""
+    paths = sorted(path for path in CORPUS.rglob("*") if path.suffix in _ENDINGS) if CORPUS.is_dir() else []
+    count = slow = loose = 0
+    for path in paths:
+        try:
+            rig = model(path)
+        except (formats.FormatError, ValueError):
+            continue
+        if bpy.context.scene.rigidbody_world is None:
+            continue
+        found = [run(rig, drive, "PREVIEW", runs=1) for drive in _DRIVES]
+        speed, apart = min(speed for speed, _ in found), max(apart for _, apart in found)
+        is_soft = rig.data.knuckle.cfm > 0.0
+        count += 1
+        slow += speed < 1.0
+        loose += apart > QUALITIES["PREVIEW"].separation and not is_soft
+        if speed < 1.0 or (apart > QUALITIES["PREVIEW"].separation and not is_soft):
+            print(f"  {path.name}: {speed:.2g} times real time, joint separation {100.0 * apart:.2g} %", flush=True)
+    if count:
+        yield (
+            "real files: share of the models below real time, playing (%)",
+            100.0 * slow / count,
+            5.0,
+            (slow <= 0.05 * count),
+        )
+        yield (
+            "real files: share of the rigid models with more than 0.5 % joint separation, playing (%)",
+            (100.0 * loose / count),
+            4.0,
+            loose <= 0.04 * count,
+        )
+    yield "real files: models", float(count), None, True
+
+
+PARTS: dict[str, Callable[[], Iterator[Any]]] = {
+    "samples": samples,
+    "rates": rates,
+    "handlers": handlers,
+    "corpus": corpus,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 where a bar is missed."""
+    return physics.main(["--only", "physics_quality", *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
