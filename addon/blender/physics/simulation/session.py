@@ -6,6 +6,7 @@ code that recreates or removes these must drop it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -181,17 +182,18 @@ def controller_at(scene: bpy.types.Scene, rig: bpy.types.Object, frame: int) -> 
 def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
     """Slow the scene's physics down by ``steps`` within the context, so that servos are controlled more often.
 
-    Frame ``first + k * steps`` then corresponds to frame ``first + k``.
+    Frame ``first + k * steps`` then corresponds to frame ``first + k``, and its substeps are shared out among those
+    frames.
     """
     session, world = session_of(scene), world_of(scene)
-    kept = world.time_scale
+    kept, substeps = world.time_scale, world.substeps_per_frame
     session.stretch = steps
     try:
         if steps != 1:
-            world.time_scale = kept / steps
+            world.time_scale, world.substeps_per_frame = kept / steps, math.ceil(substeps / steps)
         yield
     finally:
         session.stretch = 1
         left = scene.rigidbody_world  # it may have been removed meanwhile
         if steps != 1 and left is not None:
-            left.time_scale = kept
+            left.time_scale, left.substeps_per_frame = kept, substeps

@@ -494,3 +494,31 @@ def test_the_model_goes_out_of_blender_as_it_came(blank: Any) -> None:
     bake_all_bodies(rig, 30)
     blank.scene.frame_set(30)
     assert [body.pose.tolist() for body in extract(rig.data.knuckle.collection).bodies] == before
+
+
+@pytest.mark.parametrize("rate", [24, 25, 30])
+def test_bakes_solve_as_many_substeps_per_second_at_every_frame_rate(blank: Any, rate: int) -> None:
+    """Counted in Blender's frame handler: substeps of all world steps of one simulated second."""
+    import bpy
+
+    counts = {}
+    for fps in (60, rate):
+        rig = put(CRAWLER)
+        bpy.context.scene.render.fps = fps
+        rig.data.knuckle.drive = "LIMP"
+        solved: list[int] = []
+
+        def count(scene: Any, _depsgraph: Any, solved: list[int] = solved) -> None:
+            world = scene.rigidbody_world
+            if world is not None and scene.frame_current > world.point_cache.frame_start:
+                solved.append(world.substeps_per_frame)
+
+        bpy.app.handlers.frame_change_post.append(count)
+        try:
+            bake(rig, 1 + fps)
+        finally:
+            bpy.app.handlers.frame_change_post.remove(count)
+        counts[fps] = sum(solved)
+        empty_file()
+    assert counts[60] >= 600
+    assert 0.98 <= counts[rate] / counts[60] <= 1.1
