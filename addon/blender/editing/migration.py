@@ -24,21 +24,18 @@ from ...core.report import FormatError, Report
 from ..animation.loops.input_joints import lock_rigid_loops
 from ..compat import all_curves, stored_property_group
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ..data.bulk_write import run_creation
 from ..data.conversion import add_to_report, dof_kinds_key, mirror_plane_of, set_mirror_plane
 from ..data.documents import read_document
 from ..data.properties.model import CLASSES, DATA_VERSION
-from ..data.queries import child_collection, is_foreign, is_from_newer_release, parts, rigs_of
+from ..data.queries import is_foreign, is_from_newer_release, parts, rigs_of
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import RuntimeState, state_of
 from ..events.signals import signals_blocked
 from ..physics.simulation.setup import store_friction
-from ..reconcile.rig_update import existing_bones, record_joints
+from ..reconcile.rig_update import record_joints
 from ..rig.bone_limits import update_all_bone_limits
-from ..scene.armature import BoneParenting
-from ..scene.attachments import create_frames
-from ..scene.collections import ModelCollections
 from ..scene.materials import store_built_color
+from ..scene.parts import create_missing
 from ..scene.placement import make_plan, report_rigid_joints
 from ..scene.read.applied_transforms import store_rest_rotations
 from ..scene.read.mechanism import extract
@@ -80,26 +77,12 @@ def _create_frame_objects(rig: bpy.types.Object) -> None:
     Some exist if a previous attempt failed.
     """
     decided = make_plan(extract(rig), closed=False)
-    if decided.mechanism.frames or decided.mechanism.lights:
-        names = [name or "" for name in existing_bones(rig, decided)]
-        bodies = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
-        there = {(role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
-        run_creation(
-            create_frames(decided, BoneParenting(decided, rig, names), _ExistingCollections(rig), bodies, there=there)
-        )
-
-
-class _ExistingCollections(ModelCollections):
-    """Existing collections of a mechanism, as ``create_frames`` requests them: none is created."""
-
-    def __init__(self, rig: bpy.types.Object) -> None:
-        self._rig = rig
-
-    def __getitem__(self, kind: str) -> bpy.types.Collection:
-        return child_collection(self._rig, kind)
-
-    def beside(self, kind: str, _assembly: str, _active: bool) -> bpy.types.Collection:
-        return self[kind]
+    counts = {"FRAME": len(decided.mechanism.frames), "LIGHT": len(decided.mechanism.lights)}
+    wanted = {
+        role: {str(number) for number in range(count)} - {record_of(obj).source_id for obj in parts(rig, role)}
+        for role, count in counts.items()
+    }
+    create_missing(rig, decided, wanted, Report())
 
 
 def _record_colors(rig: bpy.types.Object) -> None:

@@ -26,7 +26,6 @@ from ..animation.gait import set_up_gait
 from ..animation.loops import live_solver
 from ..data import copied_mechanisms, preferences
 from ..data.access import record_of, settings
-from ..data.bulk_write import run_creations
 from ..data.caching import memoized_reads
 from ..data.conversion import set_mirror_plane, store_report
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
@@ -42,22 +41,15 @@ from ..physics.simulation.setup import build_physics
 from ..physics.simulation.unsupported import report_weightless
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
 from ..scene.armature import BoneParenting, bone_task, create_armature, set_up_pose_bones
-from ..scene.attachments import create_frames, store_restraints
-from ..scene.bodies import create_bodies, create_collision_children
+from ..scene.attachments import store_restraints
 from ..scene.collections import ModelCollections
-from ..scene.joints import create_joints
-from ..scene.mesh_files import MeshFiles
-from ..scene.meshes import MeshCache
+from ..scene.parts import create_parts
 from ..scene.placement import BuildPlan, UpAxis, make_plan
 
 if TYPE_CHECKING:
     from ...core.gait.behaviors import GaitBehaviors
 
 __all__ = ["BuildOptions", "build"]
-
-
-#: Edges, as shares of the mechanism's size, of the box for a missing mesh and of the square for an infinite plane.
-PROXY_SIZE, PLANE_SIZE = 0.06, 2.0
 
 
 @dataclass
@@ -164,18 +156,10 @@ def _make_objects(
     mechanism = decided.mechanism
     rig, bone_names = create_armature(decided)
     folders, parenting = ModelCollections(mechanism.name, mechanism.assemblies), BoneParenting(decided, rig, bone_names)
-    with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
-        shelf = MeshCache(mechanism.name, files.mesh, PROXY_SIZE * decided.size, PLANE_SIZE * decided.size)
-        bodies: dict[str, bpy.types.Object] = {}
-        _, joints, _ = run_creations(
-            create_bodies(decided, parenting, folders, shelf, bodies),
-            create_joints(decided, parenting, bodies, folders),
-            create_frames(decided, parenting, folders, bodies),
-        )
-        settings(rig).has_collision = create_collision_children(decided, bodies, shelf, folders)
-    store_restraints(rig, mechanism, bodies, joints)
+    made = create_parts(decided, parenting, folders, mechanism.report, options.mesh_folders)
+    store_restraints(rig, mechanism, made["BODY"], made["JOINT"])
     folders.top.objects.link(rig)
-    return rig, folders, bone_names, {"BODY": bodies.values(), "JOINT": joints.values()}
+    return rig, folders, bone_names, {role: objects.values() for role, objects in made.items()}
 
 
 def _prime_caches(rig: bpy.types.Object, bone_names: list[str], decided: BuildPlan) -> None:

@@ -6,12 +6,11 @@ then updated to the edited bodies and joints (``rig_update``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
-from mathutils import Vector
 
 from ...core.editing.edits import Edit, JointEdit, body_by_id, joint_by_id
 from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
@@ -25,21 +24,20 @@ from ..data.conversion import flatten_pose, write_dofs, write_shape
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.facts import BODY, DOF, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
-from ..data.queries import child_collection, parts, record_deletion
+from ..data.queries import parts, record_deletion
 from ..data.twin_links import parts_by_id, record_mirror_state
 from ..events.signals import signals_blocked
-from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from ..scene.bodies import com_pose
 from ..scene.collections import show_active_parts
+from ..scene.parts import PartObjects, create_missing, missing_shapes
+from ..scene.placement import make_plan
 from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
 from .rig_update import physics_suspended, update_armature
 
 _Objects = Mapping[str, bpy.types.Object]
-
-
 _NO_MESHES: Mapping[str, AdoptedMesh] = {}
 
 
@@ -82,46 +80,54 @@ def write_parts(
     lost: Collection[bpy.types.Object] = (),
     adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
     dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
+    document: Mechanism | None = None,
 ) -> Report:
-    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after."""
+    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
+
+    ``document`` is the mechanism of the document, where the edit restores deleted parts: those without objects are
+    created as an import creates them, those that Blender kept keep their records, and joints place them. The armature
+    is updated in any case.
+    """
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
-    switched = edit.after.assemblies is not edit.before.assemblies
-    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or switched):
+    is_other = edit.after.assemblies is not edit.before.assemblies or document is not None
+    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or is_other):
         return Report()
     report = Report()
     keys = KeyConversion(rig, present, edit.joints)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
     designed: Mechanism | None = copy_mechanism(edit.after)  # the update shifts designs in it
-    if any(obj is not None and obj.parent != rig for obj in changed):
+    if document is None and any(obj is not None and obj.parent != rig for obj in changed):
         designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
         _delete_parts(rig, edit, lost)
-        made = _create_parts(rig, edit, objects, bodies, joints, adopted)
-        holders, empties = objects["BODY"] | made["BODY"], objects["JOINT"] | made["JOINT"]
-        after = body_by_id(edit.after)
+        objects["BODY"] |= _adopt_meshes(rig, bodies, adopted)
+        copies = _copy_parts(edit, objects)
+        made = _create_parts(rig, edit, objects, bodies, joints, document, report)
+        objects = {role: {**some, **copies[role], **made[role]} for role, some in objects.items()}
         for body in bodies:
-            write_body(holders[body.id], body, known.get(edit.copies.get(body.id, body.id)))
-            record_of(holders[body.id]).twin = body.twin or ""
-            if body.id in adopted:
-                _record_as_built(holders[body.id])
-            elif dress is not None and body.id in edit.copies:
-                dress(holders[edit.copies[body.id]], holders[body.id])
-        for joint in joints:
-            empty, was = empties[joint.id], before.get(edit.copies.get(joint.id, joint.id))
-            write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
-            record_of(empty).twin = joint.twin or ""
-            if was is None:
-                _record_as_built(empty)
-        _record_new_twins(bodies, known, holders)
-        _record_new_twins(joints, before, empties)
-        show_active_parts(rig, edit, holders, empties)
-        placed = [obj for some in made.values() for own, obj in some.items() if own in edit.copies]
-        placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
+            was = known.get(edit.copies.get(body.id, body.id))
+            if was is not None:
+                write_body(objects["BODY"][body.id], body, was)
+            if dress is not None and body.id in edit.copies:
+                dress(objects["BODY"][edit.copies[body.id]], objects["BODY"][body.id])
+        _write_joints(edit, joints, objects, made["JOINT"])
+        if document is None:
+            _record_new_twins(bodies, known, objects["BODY"])
+            _record_new_twins(joints, before, objects["JOINT"])
+            show_active_parts(rig, edit, objects["BODY"], objects["JOINT"])
+            placed = [obj for some in copies.values() for obj in some.values()]
+            placed += [
+                objects["BODY"][body.id] for body in bodies if body.active and not known.get(body.id, body).active
+            ]
+        else:
+            designed, placed = None, [objects["BODY"][body.id] for body in bodies if body.id not in known]
+            bpy.context.view_layer.update()
+            present = RigState(rig)  # the bones of deleted joints may be there
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
     return report
@@ -178,10 +184,6 @@ def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body 
             record_mirror_state(objects[part.id], twin)
 
 
-def _record_as_built(obj: bpy.types.Object) -> None:
-    record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
-
-
 # ---------------------------------------------------------------- parts
 
 
@@ -205,32 +207,86 @@ def _delete_parts(rig: bpy.types.Object, edit: Edit, lost: Collection[bpy.types.
         bpy.data.batch_remove([*objects, *shapes])
 
 
+def _adopt_meshes(
+    rig: bpy.types.Object, bodies: Iterable[Body], adopted: Mapping[str, AdoptedMesh]
+) -> dict[str, bpy.types.Object]:
+    """Make meshes of the user the objects of new bodies; return these by id."""
+    made = dict[str, bpy.types.Object]()
+    for body in bodies:
+        if body.id not in adopted:
+            continue
+        obj = made[body.id] = adopt_mesh_object(rig, adopted[body.id])
+        record = record_of(obj)
+        record.role, record.model, record.source_name, record.source_id = "BODY", rig, body.name, body.id
+        record.built, record.built_name = flatten_pose(obj.matrix_basis), obj.name
+        push(record, BODY, body)
+        for shape in body.shapes:
+            write_shape(record.shapes.add(), shape)
+        if body.inertia is not None:
+            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
+    return made
+
+
 def _create_parts(
     rig: bpy.types.Object,
     edit: Edit,
     present: Mapping[str, _Objects],
     bodies: Iterable[Body],
     joints: Iterable[Joint],
-    adopted: Mapping[str, AdoptedMesh],
-) -> dict[str, dict[str, bpy.types.Object]]:
-    """Create the objects of new parts; return them by role and id.
+    document: Mechanism | None,
+    report: Report,
+) -> PartObjects:
+    """Create the objects of parts that have none and are no copies; return bodies and joints by role and id."""
+    new = {
+        role: {part.id for part in some} - present[role].keys() - edit.copies.keys()
+        for role, some in (("BODY", bodies), ("JOINT", joints))
+    }
+    if document is not None or new["BODY"]:
+        new["SHAPE"] = missing_shapes(rig, [body for body in bodies if body.id not in edit.copies])
+    if document is not None:
+        attached = {id(part) for part in (*edit.after.frames, *edit.after.lights)}
+        for role, every in (("FRAME", document.frames), ("LIGHT", document.lights)):
+            new[role] = {str(number) for number, part in enumerate(every) if id(part) in attached}
+    if not any(new.values()):
+        return {"BODY": {}, "JOINT": {}}
+    plan = make_plan(edit.after, closed=False) if document is None else make_plan(document)
+    made = create_missing(rig, plan, new, report)
+    for empty in made["JOINT"].values() if document is None else ():
+        record_of(empty).joint.loop = False  # ``update_armature`` finds the input joints of a new loop
+    return made
 
-    Copies are copies of the objects, with all that the user gave these.
+
+def lost_ends(empty: bpy.types.Object, joint: Joint, bodies: _Objects) -> dict[str, str]:
+    """Return the ends (``parent``, ``child``) at which an empty lost its joint's bodies, with the bodies' ids.
+
+    ``bodies`` are those that exist, by id.
     """
-    made = dict[str, dict[str, bpy.types.Object]](BODY={}, JOINT={})
-    for body in bodies:
-        if body.id in adopted:
-            made["BODY"][body.id] = adopt_mesh_object(rig, adopted[body.id])
-            _record_part(made["BODY"][body.id], rig, "BODY", body)
-        elif body.id not in present["BODY"]:
-            original = present["BODY"][edit.copies[body.id]]
+    record = record_of(empty).joint
+    present, lacks = set(bodies.values()), lacks_body(record)
+    lost = {}
+    for end, own in (("parent", joint.parent), ("child", joint.child)):
+        held = getattr(record, end)
+        if own is not None and (lacks if held is None else held not in present):
+            lost[end] = own
+    return lost
+
+
+def lacks_body(joint: KnuckleJoint) -> bool:
+    """Return whether a joint lacks a body; the world may be one of its ends."""
+    return (joint.parent, joint.child).count(None) > joint.at_world
+
+
+def _copy_parts(edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
+    """Copy the objects that new parts are copies of, with all that the user gave these; return them by role and id."""
+    made = PartObjects(BODY={}, JOINT={})
+    for body in edit.after.bodies if edit.copies else ():
+        if body.id in edit.copies:
+            original = objects["BODY"][edit.copies[body.id]]
             made["BODY"][body.id] = copy_part(original, body.name, body.id)
             _copy_shapes(original, made["BODY"][body.id])
-    for joint in joints:
+    for joint in edit.after.joints if edit.copies else ():
         if joint.id in edit.copies:
-            made["JOINT"][joint.id] = copy_part(present["JOINT"][edit.copies[joint.id]], joint.name, joint.id)
-        elif joint.id not in present["JOINT"]:
-            made["JOINT"][joint.id] = _create_empty(rig, joint, present["BODY"])
+            made["JOINT"][joint.id] = copy_part(objects["JOINT"][edit.copies[joint.id]], joint.name, joint.id)
     return made
 
 
@@ -246,50 +302,33 @@ def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"
 
 
-def _create_empty(rig: bpy.types.Object, joint: Joint, bodies: _Objects) -> bpy.types.Object:
-    empty = bpy.data.objects.new(joint.name, None)
-    empty.empty_display_type = EMPTY_TYPE
-    ends = (bodies.get(joint.parent or ""), bodies.get(joint.child or ""))
-    empty.empty_display_size = EMPTY_SIZE_SHARE * joint_radius(ends, _extent(bodies.values()))
-    empty.rotation_mode = "QUATERNION"
-    empty.parent = rig
-    child_collection(rig, "Joints").objects.link(empty)
-    _record_part(empty, rig, "JOINT", joint)
-    return empty
-
-
-def _record_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str, part: Body | Joint) -> None:
-    record = record_of(obj)
-    record.role, record.model = role, rig
-    record.source_name, record.source_id = part.name, part.id
-
-
-def _extent(bodies: Collection[bpy.types.Object]) -> float:
-    """Return the diagonal of the bounding box of bodies at their design (length units); 1 without bodies."""
-    corners = [(obj.matrix_basis @ Vector(corner))[:] for obj in bodies for corner in obj.bound_box]
-    return float(np.linalg.norm(np.ptp(corners, axis=0))) or 1.0 if corners else 1.0
-
-
 # ---------------------------------------------------------------- bodies
 
 
-def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
+def write_body(obj: bpy.types.Object, body: Body, before: Body) -> None:
     """Write a body to its object and record, as far as it differs from how it was.
 
-    The object's scale stays, and so do shapes and inertia tensor of a body that is not new.
+    Shapes, inertia tensor and the object's scale stay.
     """
-    record = record_of(obj)
-    push(record, BODY, body, before)
-    if before is None:
-        for shape in body.shapes:
-            write_shape(record.shapes.add(), shape)
-        if body.inertia is not None:
-            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
-    if before is None or body.pose is not before.pose or body.com is not before.com:
+    push(record_of(obj), BODY, body, before)
+    if body.pose is not before.pose or body.com is not before.com:
         set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 
 
 # ---------------------------------------------------------------- joints
+
+
+def _write_joints(edit: Edit, joints: Iterable[Joint], objects: Mapping[str, _Objects], made: Container[str]) -> None:
+    """Write joints to their empties; of deleted ones that are not ``made`` anew (ids), only bodies that they lost."""
+    before, bodies = joint_by_id(edit.before), body_by_id(edit.after)
+    for joint in joints:
+        empty, was = objects["JOINT"][joint.id], before.get(edit.copies.get(joint.id, joint.id))
+        if was is not None:
+            write_joint(empty, joint, was, bodies, objects["BODY"], edit.joints.get(joint.id))
+            record_of(empty).twin = joint.twin or ""
+        elif joint.id not in made:
+            for end, own in lost_ends(empty, joint, objects["BODY"]).items():
+                setattr(record_of(empty).joint, end, objects["BODY"].get(own))
 
 
 def write_joint(

@@ -41,18 +41,17 @@ def create_frames(
     parenting: BoneParenting,
     folders: ModelCollections,
     bodies: Mapping[str, bpy.types.Object],
-    only: Container[str] | None = None,
-    there: Container[tuple[str, str]] = (),
+    only: Mapping[str, Container[str]] | None = None,
 ) -> CreationTask[None]:
     """Create the empties of reference frames, and the lights, each a child of the frame that it shines from.
 
-    ``only``: ids of the bodies to do this for. ``there``: parts to skip, by role and index in the document.
+    ``only``: their indices in the document, by role (``FRAME``, ``LIGHT``); None: all.
     """
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
     new = [
         (number, frame)
         for number, frame in enumerate(plan.mechanism.frames)
-        if (only is None or frame.body in only) and ("FRAME", str(number)) not in there
+        if only is None or str(number) in only.get("FRAME", ())
     ]
     made = yield [(frame.name or "Frame", None) for _, frame in new]
     for (number, frame), empty in zip(new, made, strict=True):
@@ -62,7 +61,7 @@ def create_frames(
         _collection_of(folders, frame, plan).objects.link(empty)
         empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
-        if (only is not None and light.body not in only) or ("LIGHT", str(number)) in there:
+        if only is not None and str(number) not in only.get("LIGHT", ()):
             continue
         lamp = bpy.data.objects.new(light.name or "Light", _create_light(light, plan))
         holder = empties.get((light.body, str(light.extra.get("frame"))))

@@ -36,10 +36,13 @@ def create_bodies(
     shelf: MeshCache,
     bodies: dict[str, bpy.types.Object],
     only: Container[str] | None = None,
-) -> CreationTask[None]:
+) -> CreationTask[dict[str, bpy.types.Object]]:
     """Create the objects of all bodies, or of those in ``only``, and add them to ``bodies`` by id.
 
     A missing mesh is replaced by a box, with a label beside it.
+
+    Returns:
+        The created objects by id.
     """
     aside, tensors = scenery_bodies(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
@@ -62,7 +65,9 @@ def create_bodies(
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_create_label(obj, shape, shelf.proxy))
-    bodies.update(zip(seen, made, strict=True))
+    new_bodies = dict(zip(seen, made, strict=True))
+    bodies |= new_bodies
+    return new_bodies
 
 
 def _create_label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:
@@ -157,20 +162,18 @@ def create_collision_children(
     shelf: MeshCache,
     folders: ModelCollections,
     only: Container[str] | None = None,
-    lost: Container[str] | None = None,
 ) -> bool:
-    """Create the collision shapes of all bodies, or of those in ``only``; return whether there are any.
+    """Create the collision shapes of all bodies, or of those whose ids are in ``only``; return whether there are any.
 
     Each child is where its shape is, so that Blender's primitive collision shapes count from its own origin and axes. A
     shape whose mesh is missing has none and does not collide: a meaningless box in its place would push things about.
-    ``lost``: create only those with these ids (body id, slash, shape index).
     """
     made = False
     for body in plan.bodies.values():
-        if own_mesh_collides(body.shapes) or not body.collidable or (only is not None and body.id not in only):
+        if own_mesh_collides(body.shapes) or not body.collidable:
             continue
         for number, shape in enumerate(body.shapes):
-            if not collides(shape) or (lost is not None and f"{body.id}/{number}" not in lost):
+            if not collides(shape) or (only is not None and f"{body.id}/{number}" not in only):
                 continue
             record = record_of(bodies[body.id]).shapes[number]
             record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as a collision shape

@@ -34,17 +34,16 @@ class ModelCollections:
     """
 
     def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
-        """Create the collections missing in ``top``, an existing mechanism's collection; None: in a new one."""
+        """Use ``top``, an existing mechanism's collection; None: a new one, in which all kinds are created."""
         self.top = top or bpy.data.collections.new(name)
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._off: list[bpy.types.Collection] = []
-        for kind in ALL_COLLECTION_KINDS:
-            self._under(self.top, kind, (kind,))
-        self["Collision"].hide_render = True
+        for kind in ALL_COLLECTION_KINDS if top is None else ():
+            self[kind]
 
     def __getitem__(self, kind: str) -> bpy.types.Collection:
-        return self._made[kind,]
+        return self._made.get((kind,)) or self._under(self.top, kind, (kind,))
 
     def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
         """Return the collection for an object; ``active`` False: the object itself is switched off."""
@@ -89,6 +88,8 @@ class ModelCollections:
         made = self._made[key] = there or bpy.data.collections.new(name)
         if there is None:
             outer.children.link(made)
+            if key == ("Collision",):
+                made.hide_render = True
         return made
 
     def exclude_off(self, scene: bpy.types.Scene) -> None:

@@ -204,19 +204,19 @@ _MESH_BUILDERS: dict[str, Callable[[dict[str, float]], PrimitiveMesh]] = {
 MeshFileLookup = Callable[[Shape, Body], bpy.types.Mesh | None]
 #: Color of the box in place of a missing mesh.
 MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
+#: Edges, as shares of the mechanism's size, of that box and of the square for an infinite plane.
+_PROXY_SIZE, _PLANE_SIZE = 0.06, 2.0
 
 
 class MeshCache:
     """Cache of meshes by list of shapes: each distinct list is built once.
 
-    ``proxy`` is the edge of the box in place of a missing mesh, ``plane`` that of the square for an infinite plane.
+    ``size`` is that of the mechanism; ``proxy`` is the edge of the box in place of a missing mesh.
     """
 
-    def __init__(
-        self, prefix: str, mesh_file: MeshFileLookup = lambda shape, body: None, proxy: float = 1.0, plane: float = 1.0
-    ) -> None:
-        self.proxy = proxy
-        self._prefix, self._mesh_file, self._plane = prefix, mesh_file, plane
+    def __init__(self, prefix: str, mesh_file: MeshFileLookup, size: float) -> None:
+        self.proxy = _PROXY_SIZE * size
+        self._prefix, self._mesh_file, self._plane = prefix, mesh_file, _PLANE_SIZE * size
         self._meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
         self._materials: dict[tuple[object, ...], bpy.types.Material] = {}
 

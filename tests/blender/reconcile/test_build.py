@@ -408,8 +408,10 @@ def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, mo
     ],
 )
 def test_an_error_leaves_nothing_behind(blank: Any, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    import addon.blender.reconcile.build as room
+    from addon.blender.reconcile import build
+    from addon.blender.scene import parts
 
+    room = parts if stage in {"create_bodies", "create_joints"} else build
     mine = a_users_scene()
     scene = blank.scene
     before, objects = datablocks(), set(scene.objects)

@@ -17,7 +17,6 @@ from ....core.report import Message, Report, abbreviate_names, count_with_noun, 
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
-from ...data.bulk_write import run_creation
 from ...data.conversion import read_shape, write_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
@@ -25,13 +24,11 @@ from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts
 from ...data.twin_links import parts_by_id, unlink_twin
 from ...events.signals import signals_blocked
-from ...reconcile.build import BUILT_KINDS, PLANE_SIZE, PROXY_SIZE
+from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
-from ...scene.armature import BoneParenting
-from ...scene.attachments import create_frames
-from ...scene.collections import ModelCollections
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
+from ...scene.parts import create_missing
 from ...scene.placement import make_plan
 from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
@@ -56,16 +53,8 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
         and (frame.body, frame.name) in users
         and (frame.body is None or frame.body in bodies)
     }
-    others = {("FRAME", str(number)) for number in range(len(base.frames)) if str(number) not in wanted}
-    lights = {("LIGHT", str(number)) for number in range(len(base.lights))}
-    decided = make_plan(base)
-    parenting = BoneParenting(decided, rig, [])
-    parenting.parent_to_rig()
     with signals_blocked():
-        folders = ModelCollections(base.name, base.assemblies, settings(rig).collection)
-        run_creation(create_frames(decided, parenting, folders, bodies, there=others | lights))
-        for scene in bpy.data.scenes:
-            folders.exclude_off(scene)
+        create_missing(rig, make_plan(base, closed=False), {"FRAME": wanted}, Report())
     return list(wanted.values())
 
 
@@ -151,7 +140,7 @@ def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
     report, old = Report(), cast(bpy.types.Mesh, obj.data)
     size = make_plan(mechanism, closed=False).size
     with MeshFiles(mechanism, report) as files:
-        shelf = MeshCache(mechanism.name, files.mesh, PROXY_SIZE * size, PLANE_SIZE * size)
+        shelf = MeshCache(mechanism.name, files.mesh, size)
         mesh = shelf.mesh(_visible_shapes(obj, body), (0.7, 0.7, 0.7, 1.0), body)
         if len(old.materials) and all(shape.color is None for shape in body.shapes):
             mesh.materials.clear()

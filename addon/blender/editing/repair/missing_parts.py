@@ -12,13 +12,13 @@ Everything else that was deleted was deleted on purpose: that is how a mechanism
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import bpy
 
 from ....core.kinematics import spanning_tree
-from ....core.model import Body, Mechanism
+from ....core.model import Mechanism
 from ....core.report import Message, abbreviate_names
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint
@@ -28,11 +28,11 @@ from ...data.queries import (
     file_name,
     is_foreign,
     is_orphan_part,
-    parts,
     parts_by_role,
 )
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
+from ...reconcile.update import lacks_body
 from ...scene.collections import has_base_name
 
 #: Roles of the objects that represent parts of a model file, and the child collections that hold them.
@@ -186,41 +186,12 @@ def _missing_body_ids(
     """Yield the ids of the deleted bodies of a joint."""
     record = record_of(empty)
     ends = known.get(record.source_id, (None, None))
-    lacks = is_missing_body(record.joint)
+    lacks = lacks_body(record.joint)
     for end, own in zip((record.joint.parent, record.joint.child), ends, strict=True):
         if end is not None and end not in here:
             yield record_of(end).source_id or own or ""
         elif end is None and own is not None and lacks:
             yield own
-
-
-def is_missing_body(joint: KnuckleJoint) -> bool:
-    """Return whether a joint lacks a body; the world may be one of its ends."""
-    return (joint.parent, joint.child).count(None) > joint.at_world
-
-
-def deleted_shapes(
-    rig: bpy.types.Object, known: Mapping[str, Body], bodies: Mapping[str, bpy.types.Object], new: Container[str]
-) -> dict[str, str]:
-    """Return the ids of deleted collision shapes of remaining bodies, with their bodies' ids.
-
-    Only shapes that still are as in the document.
-
-    Args:
-        rig: The armature.
-        known: Bodies of the document, by id.
-        bodies: Objects of the mechanism's bodies, by id.
-        new: Ids of rebuilt bodies, which are skipped.
-    """
-    there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
-    for own, obj in bodies.items():
-        record, body = record_of(obj), known.get(own)
-        if body is None or own in new or record.without_children or len(body.shapes) != len(record.shapes):
-            continue
-        for number, (kept, shape) in enumerate(zip(record.shapes, body.shapes, strict=True)):
-            if kept.has_child and kept.type == shape.type and f"{own}/{number}" not in there:
-                lost[f"{own}/{number}"] = own
-    return lost
 
 
 #: Roles of the objects that represent parts of a model file.
@@ -343,7 +314,7 @@ def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Objec
         ends = joint.parent, joint.child
         gone = [end for end in ends if end is not None and end not in known and not _is_moved_out(end)]
         names += [record_of(end).source_name or end.name for end in gone]
-        if None in ends and is_missing_body(joint) and joint.active:
+        if None in ends and lacks_body(joint) and joint.active:
             names.append(Message("a body of {}", empty.name))
     return abbreviate_names(list(dict.fromkeys(names)), _MAX_NAMES)
 

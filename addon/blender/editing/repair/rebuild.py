@@ -5,22 +5,23 @@ Remaining parts keep pose, keyframes and edits. A new armature gets the motion o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import bpy
 from mathutils import Matrix, Quaternion
 
 from .... import formats
+from ....core.editing.edits import Edit, body_by_id, with_bodies, with_joints
 from ....core.gait.engine import find_gait
-from ....core.model import Mechanism
+from ....core.model import Body, Frame, Light, Mechanism
 from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
 from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
-from ...data.bulk_write import run_creation
-from ...data.datablocks import newest_session_uid
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
 from ...data.properties import model as properties
 from ...data.queries import all_parts, child_collection, file_name, parts
@@ -28,30 +29,24 @@ from ...data.twin_links import parts_by_id
 from ...events.signals import signals_blocked
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
-from ...reconcile.build import PLANE_SIZE, PROXY_SIZE, store_mechanism_facts
-from ...reconcile.rig_update import update_armature
-from ...scene.armature import BoneParenting
-from ...scene.attachments import create_frames
-from ...scene.bodies import create_bodies, create_collision_children
-from ...scene.collections import ModelCollections, has_base_name
-from ...scene.joints import create_joints
-from ...scene.mesh_files import MeshFiles
-from ...scene.meshes import MeshCache
-from ...scene.placement import BuildPlan, make_plan
+from ...reconcile.build import store_mechanism_facts
+from ...reconcile.rig_update import begin_edit, physics_suspended
+from ...reconcile.update import lost_ends, write_parts
+from ...scene.collections import has_base_name
+from ...scene.parts import PartObjects, missing_shapes
+from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
-from ...scene.read.mechanism import extract
+from ...scene.read.mechanism import extract, extract_design
 from ..symmetry.images import refresh_restraints
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,
     NeededParts,
     deleted_parts,
-    deleted_shapes,
     find_model_collection,
     find_needed_parts,
     has_lost_physics,
     is_armature_deleted,
-    is_missing_body,
     missing_messages,
     orphan_parts,
     scene_with_collection,
@@ -59,6 +54,7 @@ from .missing_parts import (
 from .rig_mismatch import find_rig_mismatch
 
 _MAX_LEFT_NAMES = 4
+PartOnBody = TypeVar("PartOnBody", Frame, Light)
 
 
 @dataclass
@@ -173,24 +169,14 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
             return out
         if fresh:
             _restore_model_record(rig, base, out)
-        want, before = (
-            find_needed_parts(rig, base, everything),
-            {role: parts_by_id(rig, role) for role in ("BODY", "JOINT")},
-        )
+        want = find_needed_parts(rig, base, everything)
+        before = {role: parts_by_id(rig, role) for role in ("BODY", "JOINT")}
         _relink_parts(rig, want, is_new or everything, out)
-        made = base is not None and _rebuild_parts(rig, base, want, everything, out)
-        _relink_twins(rig, before)
-        if made and scene_to_simulate_in(rig) is not None:
-            bpy.context.view_layer.update()
     if rig.pose is None:  # a new armature has no pose until Blender has evaluated it
         bpy.context.view_layer.update()
-    wrong = find_rig_mismatch(rig, extract(rig))
-    misfits = made or wrong.missing or wrong.left or wrong.elsewhere
-    if misfits or out.done:
-        new = [obj for own, obj in parts_by_id(rig, "BODY").items() if own not in before["BODY"]]
-        update_armature(rig, made=new)  # also parents misplaced parts to their bones again
-    if misfits:
-        out.done.append("the bones of the armature")
+    _update_parts(rig, base, want, before, everything, out)
+    with signals_blocked():
+        _relink_twins(rig, before)
     if fresh:
         restore_motion(rig, out)
     _rebuild_physics(rig, out)
@@ -393,103 +379,70 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
 # ---------------------------------------------------------------- parts of the document
 
 
-def _rebuild_parts(
-    rig: bpy.types.Object, base: Mechanism, want: NeededParts, everything: bool, out: RebuildResult
-) -> bool:
-    """Create the needed bodies and joints of the document that do not exist, with what is on them.
-
-    With ``everything`` also reference frames and lights on other bodies.
-
-    Returns:
-        Whether there were any.
-    """
-    bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
-    new_bodies = {body.id for body in base.bodies if body.id in want.bodies} - bodies.keys()
-    new_joints = {joint.id for joint in base.joints if joint.id in want.joints} - joints.keys()
-    if new_bodies or new_joints or everything:
-        formats.complete_masses(base, out.report, tell_missing=False)
-        decided = make_plan(base)
-        parenting = BoneParenting(decided, rig, [])
-        parenting.parent_to_rig()
-        folders = ModelCollections(base.name, base.assemblies, settings(rig).collection)
-        with MeshFiles(base, out.report) as files:
-            shelf = MeshCache(base.name, files.mesh, PROXY_SIZE * decided.size, PLANE_SIZE * decided.size)
-            run_creation(create_bodies(decided, parenting, folders, shelf, bodies, new_bodies))
-            _rebuild_shapes(rig, decided, bodies, new_bodies, shelf, folders)
-            lost = deleted_shapes(rig, decided.bodies, bodies, new_bodies) if everything else {}
-            if lost and create_collision_children(decided, bodies, shelf, folders, {*lost.values()}, lost):
-                settings(rig).has_collision = True
-                out.done.append("Collision")
-        joints |= run_creation(create_joints(decided, parenting, bodies, folders, new_joints))
-        frames = _rebuild_frames(rig, decided, bodies, new_bodies, everything, parenting, folders)
-        for scene in bpy.data.scenes:
-            folders.exclude_off(scene)
-        if frames and everything:
-            out.done.append("Frames")
-        names = [file_name(obj) for known, new in ((bodies, new_bodies), (joints, new_joints))
-                 for own, obj in known.items() if own in new]  # fmt: skip
-        if names:
-            out.done.append(abbreviate_names(names, _MAX_NAMES))
-    joined = _rejoin_bodies(base, bodies, joints)
-    if new_bodies or new_joints or joined:
-        refresh_restraints(rig, base, bodies, joints)
-    return bool(new_bodies or new_joints or joined)
-
-
-def _rebuild_shapes(
-    rig: bpy.types.Object, decided: BuildPlan, bodies: dict[str, bpy.types.Object], new: set[str], shelf: MeshCache,
-    folders: ModelCollections,
+def _update_parts(
+    rig: bpy.types.Object, base: Mechanism | None, want: NeededParts, before: PartObjects, everything: bool,
+    out: RebuildResult,
 ) -> None:  # fmt: skip
-    """Parent remaining collision shapes of rebuilt bodies to them, and create the others."""
-    left = set()
-    for child in parts(rig, "SHAPE"):
-        own = record_of(child).source_id.rpartition("/")[0]
-        if own in new and record_of(child).shape >= 0:
-            child.parent, child.parent_type, child.matrix_parent_inverse = bodies[own], "OBJECT", Matrix()
-            record_of(bodies[own]).shapes[record_of(child).shape].has_child = True
-            left.add(own)
-    if create_collision_children(decided, bodies, shelf, folders, new - left):
-        settings(rig).has_collision = True
+    """Update a mechanism from what was left of it (``before``) to what records and document describe.
 
-
-def _rebuild_frames(
-    rig: bpy.types.Object, decided: BuildPlan, bodies: dict[str, bpy.types.Object], new: set[str], everything: bool,
-    parenting: BoneParenting, folders: ModelCollections,
-) -> bool:  # fmt: skip
-    """Parent remaining frames and lights of rebuilt bodies to them, and create the others.
-
-    With ``everything`` those on other bodies are created too.
-
-    Returns:
-        Whether any were created.
+    With ``everything`` also reference frames, lights and collision shapes of remaining bodies are created.
     """
-    for role, made in (("FRAME", decided.mechanism.frames), ("LIGHT", decided.mechanism.lights)):
-        for obj in parts(rig, role):
-            number = int(record_of(obj).source_id) if record_of(obj).source_id.isdigit() else len(made)
-            body = made[number].body if number < len(made) else None
-            if obj.parent is None and body in new:
-                obj.parent, obj.parent_type, obj.matrix_parent_inverse = bodies[body], "OBJECT", Matrix()
-    known = {(record_of(obj).role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
-    before = newest_session_uid(("objects",))
-    run_creation(create_frames(decided, parenting, folders, bodies, None if everything else new, known))
-    return newest_session_uid(("objects",)) > before
+    present, now, described = begin_edit(rig), extract_design(rig), base or Mechanism("")
+    holders, empties = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+    new_bodies = [body for body in described.bodies if body.id in want.bodies - holders.keys()]
+    there = {body.id for body in new_bodies} | holders.keys()
+    ends = {joint.id: lost_ends(empties[joint.id], joint, holders) for joint in described.joints if joint.id in empties}
+    cut = {own for own, lost in ends.items() if there & {*lost.values()}}
+    new_joints = [joint for joint in described.joints if joint.id in (want.joints - empties.keys()) | cut]
+    carriers = {None, *there} if everything else there - holders.keys()
+    frames, lights = (
+        _deleted(rig, "FRAME", described.frames, carriers),
+        _deleted(rig, "LIGHT", described.lights, carriers),
+    )
+    reshaped = _with_deleted_shapes(rig, now, described) if everything else []
+    left = replace(
+        now,
+        bodies=[body for body in now.bodies if body.id in before["BODY"] or body.id not in holders],
+        joints=[j for j in now.joints if j.id not in cut and (j.id in before["JOINT"] or j.id not in empties)],
+    )
+    after = with_joints(with_bodies(now, [*new_bodies, *reshaped]), new_joints)
+    after = replace(after, frames=[*now.frames, *frames], lights=[*now.lights, *lights])
+    is_changed = bool(new_bodies or new_joints)
+    misfits = is_changed or bool(find_rig_mismatch(rig, extract(rig)))
+    if not (misfits or out.done or reshaped or frames or lights):
+        return
+    formats.complete_masses(described, out.report, tell_missing=False)
+    with physics_suspended(rig, out.report):
+        out.report.extend(write_parts(rig, Edit(left, after), present, document=described))
+        bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+        if is_changed:
+            refresh_restraints(rig, described, bodies, joints)
+    made = [file_name(obj) for own, obj in bodies.items() if own not in holders]
+    made += [file_name(obj) for own, obj in joints.items() if own not in empties]
+    out.done += ["Collision"] if reshaped else []
+    out.done += ["Frames"] if everything and (frames or lights) else []
+    out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
+    out.done += ["the bones of the armature"] if misfits else []
 
 
-def _rejoin_bodies(base: Mechanism, bodies: dict[str, bpy.types.Object], joints: dict[str, bpy.types.Object]) -> bool:
-    """Connect joints of the document that lack a body to the document's bodies again; return whether any were."""
-    joined, present = False, set(bodies.values())
-    for joint in base.joints:
-        empty = joints.get(joint.id)
-        if empty is None:
-            continue
-        record = record_of(empty).joint
-        lacks = is_missing_body(record)
-        for end, own in (("parent", joint.parent), ("child", joint.child)):
-            held = getattr(record, end)
-            if own in bodies and (lacks if held is None else held not in present):
-                setattr(record, end, bodies[own])
-                joined = True
-    return joined
+def _deleted(
+    rig: bpy.types.Object, role: str, every: Iterable[PartOnBody], carriers: Container[str | None]
+) -> list[PartOnBody]:
+    """Return the frames or lights of the document on some bodies that have no object."""
+    there = {record_of(obj).source_id for obj in all_parts(rig, role)}
+    return [part for number, part in enumerate(every) if part.body in carriers and str(number) not in there]
+
+
+def _with_deleted_shapes(rig: bpy.types.Object, now: Mechanism, described: Mechanism) -> list[Body]:
+    """Return the bodies of which collision shapes were deleted, with the shapes of the document."""
+    holders, known = parts_by_id(rig, "BODY"), body_by_id(described)
+    lost = missing_shapes(rig, [body for own, body in known.items() if own in holders])
+    on = {shape.rpartition("/")[0] for shape in lost}
+    return [
+        replace(body, shapes=known[body.id].shapes, twin=record_of(holders[body.id]).twin or None)
+        for body in now.bodies
+        if body.id in on
+    ]
 
 
 def _rebuild_physics(rig: bpy.types.Object, out: RebuildResult) -> None:

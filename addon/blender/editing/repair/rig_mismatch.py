@@ -22,10 +22,11 @@ from ...data.queries import all_parts, child_collection, joint_bones, mechanism_
 from ...data.twin_links import parts_by_id
 from ...reconcile.rig_state import current_plan, set_design_pose
 from ...reconcile.rig_update import bone_fit_matrix, existing_bones, is_moved_from_bones, moved_joints, update_armature
+from ...reconcile.update import lacks_body
 from ...scene.armature import inverse_rest_matrices
 from ...scene.read.design_poses import DesignPoses, is_pose_as_built
 from ...scene.read.mechanism import extract
-from .missing_parts import ROLE_COLLECTIONS, is_missing_body
+from .missing_parts import ROLE_COLLECTIONS
 
 #: Tolerance of equal transforms, as a share of their size.
 _BONE_TOLERANCE = 1e-4
@@ -155,6 +156,9 @@ class RigMismatch:
     left: list[str] = field(default_factory=list)
     elsewhere: list[bpy.types.Object] = field(default_factory=list)
 
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.left or self.elsewhere)
+
 
 def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatch:
     """Return the mismatch between a mechanism's armature and its bodies and joints; ``mechanism``: as they are now."""
@@ -213,7 +217,7 @@ def joints_without_bodies(rig: bpy.types.Object) -> list[tuple[bpy.types.Object,
         joint = record_of(empty).joint
         ends = [end for end in (joint.parent, joint.child) if end is not None]
         gone = [end for end in ends if end not in bodies]
-        if gone or (is_missing_body(joint) and joint.active):
+        if gone or (lacks_body(joint) and joint.active):
             out.append((empty, gone))
     return out
 

@@ -1,28 +1,140 @@
-"""Joint empties: one object per joint at its frame, with the joint's record. Physics adds the constraint to it."""
+"""Creation of the parts of a mechanism as objects, in one pass: bodies, joints, frames, lights and collision shapes.
+
+An import creates all of them (``create_parts``), an edit or a rebuild those that the scene lacks (``create_missing``).
+A joint is an empty at its frame, with the joint's record; physics adds the constraint to it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...core.kinematics import design_openings
-from ...core.model import Array, Joint
+from ...core.model import Array, Body, Frame, Joint, Light
+from ...core.report import Report
 from ...core.transforms import inverse
-from ..data.bulk_write import CreationTask, bulk_objects, changed_properties, unchecked_properties, write_properties
+from ..data.access import record_of, settings
+from ..data.bulk_write import (
+    CreationTask,
+    bulk_objects,
+    changed_properties,
+    run_creations,
+    unchecked_properties,
+    write_properties,
+)
 from ..data.caching import prime_joint
 from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
 from ..data.facts import JOINT, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
+from ..data.queries import parts
+from ..data.twin_links import parts_by_id
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from .armature import BoneParenting, split_coordinates
+from .attachments import create_frames
+from .bodies import create_bodies, create_collision_children
 from .collections import ModelCollections
 from .dof_layout import DofPlacement
+from .mesh_files import MeshFiles
+from .meshes import MeshCache
 from .placement import BuildPlan
+
+#: Ids of parts by role; none of a role that it lacks. A shape's is that of its body with its index, a frame's and a
+#: light's its index in the document.
+PartIds = Mapping[str, Collection[str]]
+#: Objects of bodies and joints, by role and id.
+PartObjects = dict[str, dict[str, bpy.types.Object]]
+
+
+def create_parts(
+    plan: BuildPlan,
+    parenting: BoneParenting,
+    folders: ModelCollections,
+    report: Report,
+    mesh_folders: Sequence[str] | None = None,
+    wanted: PartIds | None = None,
+    present: Mapping[str, bpy.types.Object] | None = None,
+) -> PartObjects:
+    """Create the objects of all parts of a plan, or of those that are ``wanted``; return the bodies and joints.
+
+    Args:
+        plan: The plan.
+        parenting: Parenting of the objects.
+        folders: Collections of the mechanism.
+        report: Report, which gets the meshes that are missing.
+        mesh_folders: Absolute folders searched for meshes besides that of the model file; None: of the preferences.
+        wanted: Ids of the parts to create; None: all.
+        present: Bodies that exist, by id.
+    """
+    only = {role: None if wanted is None else wanted.get(role, ()) for role in ("BODY", "JOINT", "SHAPE")}
+    holders = dict(present or {})
+    with MeshFiles(plan.mechanism, report, mesh_folders) as files:
+        shelf = MeshCache(plan.mechanism.name, files.mesh, plan.size)
+        bodies, joints, _ = run_creations(
+            create_bodies(plan, parenting, folders, shelf, holders, only["BODY"]),
+            create_joints(plan, parenting, holders, folders, only["JOINT"]),
+            create_frames(plan, parenting, folders, holders, wanted),
+        )
+        if create_collision_children(plan, holders, shelf, folders, only["SHAPE"]):
+            settings(parenting.rig).has_collision = True
+    return {"BODY": bodies, "JOINT": joints}
+
+
+def create_missing(rig: bpy.types.Object, plan: BuildPlan, wanted: PartIds, report: Report) -> PartObjects:
+    """Create the objects of parts that a mechanism lacks, in its collections, and return the bodies and joints.
+
+    Bodies and joints are parented to the armature object. Shapes, frames and lights that a deleted body left are
+    parented to the new one.
+    """
+    parenting = BoneParenting(plan, rig, [])
+    parenting.parent_to_rig()
+    folders = ModelCollections(plan.mechanism.name, plan.mechanism.assemblies, settings(rig).collection)
+    made = create_parts(plan, parenting, folders, report, wanted=wanted, present=parts_by_id(rig, "BODY"))
+    for scene in bpy.data.scenes:
+        folders.exclude_off(scene)
+    _adopt_attachments(rig, plan, made["BODY"])
+    return made
+
+
+def _adopt_attachments(rig: bpy.types.Object, plan: BuildPlan, made: Mapping[str, bpy.types.Object]) -> None:
+    """Parent the shapes, frames and lights that deleted bodies left to the bodies made in their place."""
+    attached: dict[str, Sequence[Frame | Light]] = {"FRAME": plan.mechanism.frames, "LIGHT": plan.mechanism.lights}
+    for role in ("SHAPE", *attached) if made else ():
+        carriers = {str(number): part.body for number, part in enumerate(attached.get(role, ()))}
+        for obj in parts(rig, role):
+            own, number = record_of(obj).source_id, record_of(obj).shape
+            body = made.get((own.rpartition("/")[0] if number >= 0 else carriers.get(own)) or "")
+            if body is None or (obj.parent is not None and record_of(obj.parent).model == rig):
+                continue
+            obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
+            if number >= 0:
+                record_of(body).shapes[number].has_child = True
+
+
+def missing_shapes(rig: bpy.types.Object, bodies: Iterable[Body]) -> set[str]:
+    """Return the ids of collision shapes without objects: all shapes of new bodies, and deleted ones of the others.
+
+    A body with objects has to have the same shapes as in ``bodies``.
+    """
+    holders, there = parts_by_id(rig, "BODY"), {record_of(child).source_id for child in parts(rig, "SHAPE")}
+    ids = set[str]()
+    for body in bodies:
+        own = [f"{body.id}/{number}" for number in range(len(body.shapes))]
+        if body.id in holders:
+            record = record_of(holders[body.id])
+            same = not record.without_children and len(record.shapes) == len(own)
+            rows = zip(own, record.shapes, body.shapes, strict=False)
+            own = [shape_id for shape_id, row, shape in rows if same and row.has_child and row.type == shape.type]
+        ids.update(own)
+    return ids - there
+
+
+# ---------------------------------------------------------------- joints
 
 
 def create_joints(
