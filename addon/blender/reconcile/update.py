@@ -39,6 +39,8 @@ from .rig_update import physics_suspended, update_armature
 
 _Objects = Mapping[str, bpy.types.Object]
 _NO_MESHES: Mapping[str, AdoptedMesh] = {}
+#: Ids of parent and child of a joint; None is the world.
+JointBodyIds = tuple[str | None, str | None]
 
 
 def update(
@@ -256,17 +258,19 @@ def _create_parts(
     return made
 
 
-def lost_ends(empty: bpy.types.Object, joint: Joint, bodies: _Objects) -> dict[str, str]:
-    """Return the ends (``parent``, ``child``) at which an empty lost its joint's bodies, with the bodies' ids.
+def lost_ends(empty: bpy.types.Object, ends: JointBodyIds, bodies: Collection[bpy.types.Object]) -> dict[str, str]:
+    """Return the ends at which a joint lost its body, with the ids of these bodies.
 
-    ``bodies`` are those that exist, by id.
+    Args:
+        empty: The joint's empty.
+        ends: Ids of the bodies that the joint had.
+        bodies: All bodies that exist.
     """
-    record = record_of(empty).joint
-    present, lacks = set(bodies.values()), lacks_body(record)
-    lost = {}
-    for end, own in (("parent", joint.parent), ("child", joint.child)):
-        held = getattr(record, end)
-        if own is not None and (lacks if held is None else held not in present):
+    record, lost = record_of(empty).joint, dict[str, str]()
+    for end, held, own in (("parent", record.parent, ends[0]), ("child", record.child, ends[1])):
+        if held is not None and held not in bodies:
+            lost[end] = record_of(held).source_id or own or ""
+        elif held is None and own is not None and lacks_body(record):
             lost[end] = own
     return lost
 
@@ -327,7 +331,8 @@ def _write_joints(edit: Edit, joints: Iterable[Joint], objects: Mapping[str, _Ob
             write_joint(empty, joint, was, bodies, objects["BODY"], edit.joints.get(joint.id))
             record_of(empty).twin = joint.twin or ""
         elif joint.id not in made:
-            for end, own in lost_ends(empty, joint, objects["BODY"]).items():
+            ends = lost_ends(empty, (joint.parent, joint.child), objects["BODY"].values())
+            for end, own in ends.items():
                 setattr(record_of(empty).joint, end, objects["BODY"].get(own))
 
 

@@ -16,7 +16,7 @@ from ....core.kinematics import initial_joint_values, spanning_tree
 from ....core.model import Array, Mechanism, Shape
 from ....core.report import Message, Report, abbreviate_names
 from ....core.validation import Finding, FindingKind, validate
-from ...data.access import record_of, settings
+from ...data.access import record_of
 from ...data.conversion import mirror_plane_of
 from ...data.queries import file_name, parts, parts_outside_collection
 from ...data.twin_links import parts_by_id
@@ -28,14 +28,13 @@ from ...scene.read.design_poses import DesignPoses
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
-from .missing_parts import find_missing_parts, is_armature_deleted, scene_with_collection, unmoved_message
+from .missing_parts import find_missing_parts, joints_without_bodies, unmoved_message
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
     edited_bones,
     find_rig_mismatch,
     joints_with_applied_pose,
-    joints_without_bodies,
 )
 
 #: Penetration up to which bodies only touch, as a share of the smaller one's size.
@@ -221,6 +220,8 @@ _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 _REPORTED_BY_READING = {FRAME_KEPT_CODE, "mesh-edited", "stranger", "model-scaled", "body-uneven"}
 #: Codes that do not concern files.
 _SCENE_ONLY = {"world-gone"}
+#: Codes of missing parts without which a mechanism cannot be read.
+_UNREADABLE = {"collection-gone", "armature-gone"}
 #: Codes of missing parts, and the codes of findings that name each of these parts.
 _DETAILED_BY = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
 _MAX_NAMES = 3
@@ -228,18 +229,9 @@ _MAX_NAMES = 3
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
     """Return all findings about a mechanism and its objects, errors first."""
-    if settings(rig).collection is None:
-        message = Message("Mechanism {}: its collection was deleted. Rebuild it", repr(rig.name))
-        return [Finding("collection-gone", "error", message, "model", fix="Rebuild Missing Parts")]
-    if scene_with_collection(settings(rig).collection) is None:
-        message = Message("Mechanism {}: its collection is in no scene. Rebuild it", repr(rig.name))
-        return [Finding("collection-gone", "error", message, "model", fix="Rebuild Missing Parts")]
-    if is_armature_deleted(rig):
-        name = record_of(rig).source_name
-        message = Message(
-            "Mechanism {}: its armature was deleted, so it cannot be posed or exported. Rebuild it", repr(name)
-        )
-        return [Finding("armature-gone", "error", message, "model", fix="Rebuild Missing Parts")]
+    unreadable = [finding for finding in _missing_findings(rig) if finding.severity == "error"]
+    if unreadable:
+        return unreadable[:1]
     assign_ids(rig)
     mechanism = extract(rig)
     return _errors_first([*_find_problems(rig, mechanism), *find_overlaps(mechanism)])
@@ -273,7 +265,8 @@ def _find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]
 def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
-        yield Finding(lack.code, "warning", lack.message, "model", fix="Rebuild Missing Parts")
+        severity = "error" if lack.code in _UNREADABLE else "warning"
+        yield Finding(lack.code, severity, lack.message, "model", fix="Rebuild Missing Parts")  # type: ignore[arg-type]
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
@@ -291,7 +284,7 @@ def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
 
 def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints whose bodies were deleted by hand: they have no effect, and most files omit them."""
-    for empty, gone in joints_without_bodies(rig):
+    for empty, gone in joints_without_bodies(parts(rig, "BODY"), parts(rig, "JOINT")):
         names = abbreviate_names(file_name(end) for end in gone)
         message = Message("Joint {}: a body is missing, so it has no effect. Delete it", repr(file_name(empty)))
         if gone:

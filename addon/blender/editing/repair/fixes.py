@@ -35,8 +35,8 @@ from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.live_mirror import without_live_mirror
-from .rebuild import rebuild
-from .rig_mismatch import joints_without_bodies, reattach_shapes, relink_bodies, restore_bones
+from .rebuild import link_parts, rebuild
+from .rig_mismatch import reattach_shapes, restore_bones
 
 
 def restore_used_frames(rig: bpy.types.Object) -> list[str]:
@@ -273,14 +273,10 @@ def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
 
 
 def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
-    relink_bodies(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+    chosen = [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects]
+    link_parts(rig, [*chosen, *(child for obj in chosen for child in obj.children if record_of(child).role == "SHAPE")])
+    update_armature(rig, made=chosen)
     return "Moved to the mechanism's collection"
-
-
-def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
-    chosen = _finding_objects(rig, finding)
-    names = relink_bodies(rig, [end for empty, gone in joints_without_bodies(rig) if empty in chosen for end in gone])
-    return Message("{} restored", ", ".join(map(repr, names)))
 
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
@@ -332,7 +328,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 }
 #: The second of two fixes.
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
-    "joint-lost": _restore_bodies,
+    "joint-lost": _rebuild,
     "bones-gone": _rebuild,  # includes the joint that moved the body, if it was deleted
     "mesh-edited": _restore_shape,
 }

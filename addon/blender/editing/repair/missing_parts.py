@@ -32,15 +32,13 @@ from ...data.queries import (
 )
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
-from ...reconcile.update import lacks_body
+from ...reconcile.update import JointBodyIds, lacks_body, lost_ends
 from ...scene.collections import has_base_name
 
 #: Roles of the objects that represent parts of a model file, and the child collections that hold them.
 ROLE_COLLECTIONS = {
     "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
 }  # fmt: skip
-
-JointBodyIds = tuple[str | None, str | None]
 
 
 @dataclass
@@ -62,7 +60,7 @@ def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything:
     """
     out = NeededParts(roles=roles_without_collection(rig))
     away, let_go = list(deleted_parts(rig)), set(settings(rig).forgotten_ids.split("\n"))
-    here, empties = all_parts(rig, "BODY"), all_parts(rig, "JOINT")
+    here, empties = dict.fromkeys(all_parts(rig, "BODY")), all_parts(rig, "JOINT")
     known = _joint_ends(base, away)
     bodies, joints = ({record_of(obj).source_id for obj in objects} for objects in (here, empties))
     lost_bodies = {record_of(obj).source_id for obj in away if record_of(obj).role == "BODY"}
@@ -72,8 +70,8 @@ def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything:
     if everything or "BODY" in out.roles:
         out.bodies = lost_bodies
     else:
-        held = {end for empty in empties for end in _missing_body_ids(empty, set(here), known)}
-        out.bodies = lost_bodies & held
+        held = (lost_ends(empty, known.get(record_of(empty).source_id, (None, None)), here) for empty in empties)
+        out.bodies = lost_bodies & {own for ends in held for own in ends.values()}
     still = {record_of(obj).source_id for obj in unmoved_bodies(rig, here, empties)}
     loops = _loop_joint_ids(base, away)
     for own in lost_joints:
@@ -180,20 +178,6 @@ def _loop_joint_ids(base: Mechanism | None, away: Iterable[bpy.types.Object]) ->
     return kept | (spanning_tree(base).loop_joints if base is not None else set())
 
 
-def _missing_body_ids(
-    empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str, JointBodyIds]
-) -> Iterator[str]:
-    """Yield the ids of the deleted bodies of a joint."""
-    record = record_of(empty)
-    ends = known.get(record.source_id, (None, None))
-    lacks = lacks_body(record.joint)
-    for end, own in zip((record.joint.parent, record.joint.child), ends, strict=True):
-        if end is not None and end not in here:
-            yield record_of(end).source_id or own or ""
-        elif end is None and own is not None and lacks:
-            yield own
-
-
 #: Roles of the objects that represent parts of a model file.
 COLLECTION_ROLES = tuple(ROLE_COLLECTIONS)
 _MAX_NAMES = 3
@@ -211,21 +195,12 @@ class MissingPart:
 
 
 def missing_messages(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[str]:
-    """Return messages about what a mechanism lacks; empty if it is complete.
-
-    Args:
-        rig: The armature.
-        every: Its parts by role, if they are at hand.
-    """
+    """Return messages about what a mechanism lacks; empty if it is complete. ``every``: its parts by role, if known."""
     return [lack.message for lack in find_missing_parts(rig, every)]
 
 
-def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[MissingPart]:
-    """Return what a mechanism lacks; parts that were deleted on purpose do not count (``find_needed_parts``)."""
-    return list(_missing_parts(rig, parts_by_role(rig) if every is None else every))
-
-
-def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[MissingPart]:
+def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) -> Iterator[MissingPart]:
+    """Yield what a mechanism lacks; parts that were deleted on purpose do not count (``find_needed_parts``)."""
     if record_of(rig).role != "MODEL" or settings(rig).rig is None:
         yield MissingPart("facts-gone", "Mechanism: its settings were cleared. Rebuild it")
     top = settings(rig).collection
@@ -236,8 +211,9 @@ def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[Missin
         yield MissingPart("collection-gone", "Mechanism: its collection is in no scene. Rebuild it")
     if is_armature_deleted(rig):
         yield MissingPart("armature-gone", "Mechanism: its armature was deleted. Rebuild it")
+    every = parts_by_role(rig) if every is None else every
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
-    gone = lost_body_names(bodies, joints)
+    gone = _lost_body_names(bodies, joints)
     if gone:
         yield MissingPart("body-gone", Message("Bodies deleted, but still connected by joints: {}. Rebuild them", gone))
     boneless = unmoved_bodies(rig, bodies, joints)
@@ -305,23 +281,29 @@ def scene_with_collection(top: bpy.types.Collection) -> bpy.types.Scene | None:
     return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
 
 
-def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
-    """Return the names of deleted bodies of joints, or the joints' names where even the bodies' are lost."""
+def joints_without_bodies(
+    bodies: Iterable[bpy.types.Object], joints: Iterable[bpy.types.Object]
+) -> Iterator[tuple[bpy.types.Object, list[bpy.types.Object]]]:
+    """Yield joints whose bodies were deleted by hand, with those bodies that Blender still has.
+
+    A body that was moved out of its mechanism's collection is not deleted.
+    """
     known = set(bodies)
-    names = []
     for empty in joints:
         joint = record_of(empty).joint
-        ends = joint.parent, joint.child
-        gone = [end for end in ends if end is not None and end not in known and not _is_moved_out(end)]
-        names += [record_of(end).source_name or end.name for end in gone]
-        if None in ends and lacks_body(joint) and joint.active:
-            names.append(Message("a body of {}", empty.name))
-    return abbreviate_names(list(dict.fromkeys(names)), _MAX_NAMES)
+        gone = [end for end in (joint.parent, joint.child) if end is not None and end not in known]
+        gone = [end for end in gone if record_of(end).role != "BODY" or not end.users_scene]
+        if gone or (joint.active and lacks_body(joint)):
+            yield empty, gone
 
 
-def _is_moved_out(body: bpy.types.Object) -> bool:
-    """Return whether a body was moved out of its mechanism's collection, and not deleted."""
-    return record_of(body).role == "BODY" and bool(body.users_scene)
+def _lost_body_names(bodies: Iterable[bpy.types.Object], joints: Iterable[bpy.types.Object]) -> str:
+    """Return the names of deleted bodies of joints, or the joints' names where even the bodies' are lost."""
+    names = dict[str, None]()
+    for empty, gone in joints_without_bodies(bodies, joints):
+        found = [record_of(end).source_name or end.name for end in gone] or [Message("a body of {}", empty.name)]
+        names |= dict.fromkeys(found)
+    return abbreviate_names(list(names), _MAX_NAMES)
 
 
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:

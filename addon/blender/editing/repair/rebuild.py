@@ -53,7 +53,7 @@ from .missing_parts import (
 )
 from .rig_mismatch import find_rig_mismatch
 
-_MAX_LEFT_NAMES = 4
+_MAX_NAMES = 4
 PartOnBody = TypeVar("PartOnBody", Frame, Light)
 
 
@@ -75,7 +75,7 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
     if base is not None:
         names |= {body.id: body.name for body in base.bodies} | {joint.id: joint.name for joint in base.joints}
     names |= {record_of(obj).source_id: file_name(obj) for obj in deleted_parts(rig)}
-    listed = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_LEFT_NAMES)
+    listed = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_NAMES)
     out.report.warn(
         "left-away",
         Message(
@@ -103,11 +103,10 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
             out.done.append(f"its motion {some[0].name!r}")
             return
     if free:
-        listed = abbreviate_names(sorted(action.name for action in free), _MAX_LEFT_NAMES)
+        listed = abbreviate_names(sorted(action.name for action in free), _MAX_NAMES)
         out.report.warn("motion-unknown", Message("Motion: the played Action is unknown. Choose one of {}", listed))
 
 
-_MAX_NAMES = 4
 #: Order in which roles are restored: children follow their parents.
 _ROLE_ORDER = ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT", "LABEL")
 
@@ -267,7 +266,6 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
     With ``every`` also parts that are in a scene but in none of these collections.
     """
     present, taken = set(settings(rig).collection.all_objects), set[bpy.types.Object]()
-    scenes = [scene.collection for scene in bpy.data.scenes]
     away = [obj for obj in _model_parts(rig) if obj not in present and not _is_physics_object(obj)]
     for obj in sorted(away, key=lambda obj: _ROLE_ORDER.index(record_of(obj).role)):
         record = record_of(obj)
@@ -278,18 +276,25 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
             wanted = record.source_id in ids
         else:
             wanted = every or record.role in want.roles or obj.parent in taken
-        if not wanted:
-            continue
-        taken.add(obj)
-        child_collection(rig, ROLE_COLLECTIONS[record.role]).objects.link(obj)
-        for root in scenes:
-            if root.objects.get(obj.name) == obj:
-                root.objects.unlink(obj)
+        if wanted:
+            taken.add(obj)
+    link_parts(rig, taken)
     names = [file_name(obj) for obj in taken if record_of(obj).role in ("BODY", "JOINT")]
     if names:
         out.done.append(abbreviate_names(sorted(names), _MAX_NAMES))
     elif taken:
         out.done.append(abbreviate_names(sorted({ROLE_COLLECTIONS[record_of(obj).role] for obj in taken})))
+
+
+def link_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
+    """Link parts of a mechanism to its collections, instead of directly to scenes."""
+    for obj in objects:
+        folder = child_collection(rig, ROLE_COLLECTIONS[record_of(obj).role])
+        if folder.objects.get(obj.name) != obj:
+            folder.objects.link(obj)
+        for scene in bpy.data.scenes:
+            if scene.collection.objects.get(obj.name) == obj:
+                scene.collection.objects.unlink(obj)
 
 
 def _is_physics_object(obj: bpy.types.Object) -> bool:
@@ -391,7 +396,8 @@ def _update_parts(
     holders, empties = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
     new_bodies = [body for body in described.bodies if body.id in want.bodies - holders.keys()]
     there = {body.id for body in new_bodies} | holders.keys()
-    ends = {joint.id: lost_ends(empties[joint.id], joint, holders) for joint in described.joints if joint.id in empties}
+    bodies, joints = set(holders.values()), [joint for joint in described.joints if joint.id in empties]
+    ends = {joint.id: lost_ends(empties[joint.id], (joint.parent, joint.child), bodies) for joint in joints}
     cut = {own for own, lost in ends.items() if there & {*lost.values()}}
     new_joints = [joint for joint in described.joints if joint.id in (want.joints - empties.keys()) | cut]
     carriers = {None, *there} if everything else there - holders.keys()
@@ -414,11 +420,11 @@ def _update_parts(
     formats.complete_masses(described, out.report, tell_missing=False)
     with physics_suspended(rig, out.report):
         out.report.extend(write_parts(rig, Edit(left, after), present, document=described))
-        bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+        known, held = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         if is_changed:
-            refresh_restraints(rig, described, bodies, joints)
-    made = [file_name(obj) for own, obj in bodies.items() if own not in holders]
-    made += [file_name(obj) for own, obj in joints.items() if own not in empties]
+            refresh_restraints(rig, described, known, held)
+    made = [file_name(obj) for own, obj in known.items() if own not in holders]
+    made += [file_name(obj) for own, obj in held.items() if own not in empties]
     out.done += ["Collision"] if reshaped else []
     out.done += ["Frames"] if everything and (frames or lights) else []
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []

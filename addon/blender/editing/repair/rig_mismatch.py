@@ -1,7 +1,7 @@
 """Mismatches between a mechanism's armature and its records, and their repair.
 
-Bones that were edited in edit mode or whose pose was applied as rest, missing and leftover bones, misplaced parts,
-deleted bodies and detached shapes. Blender lets the user do all of that.
+Bones that were edited in edit mode or whose pose was applied as rest, missing and leftover bones, misplaced parts and
+detached shapes. Blender lets the user do all of that.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from mathutils import Matrix
 from ....core.model import Mechanism
 from ....core.report import FormatError, Report
 from ....core.transforms import inverse
-from ...data.access import armature_of, record_of, settings
+from ...data.access import armature_of, record_of
 from ...data.conversion import flatten_pose, unflatten_pose
-from ...data.queries import all_parts, child_collection, joint_bones, mechanism_bones, parts
+from ...data.queries import joint_bones, mechanism_bones, parts
 from ...data.twin_links import parts_by_id
 from ...reconcile.rig_state import current_plan, set_design_pose
 from ...reconcile.rig_update import bone_fit_matrix, existing_bones, is_moved_from_bones, moved_joints, update_armature
-from ...reconcile.update import lacks_body
 from ...scene.armature import inverse_rest_matrices
 from ...scene.read.design_poses import DesignPoses, is_pose_as_built
 from ...scene.read.mechanism import extract
-from .missing_parts import ROLE_COLLECTIONS
 
 #: Tolerance of equal transforms, as a share of their size.
 _BONE_TOLERANCE = 1e-4
@@ -200,42 +198,7 @@ def _is_attached_to(obj: bpy.types.Object, rig: bpy.types.Object, bone: str) -> 
     return obj.parent_type == "BONE" and obj.parent_bone == bone if bone else obj.parent_type != "BONE"
 
 
-# ---------------------------------------------------------------- deleted by hand
-
-
-def is_deleted(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether a part was deleted by hand: Blender keeps objects to which our records refer, in no collection."""
-    collection = settings(rig).collection
-    return collection is not None and collection.all_objects.get(obj.name) != obj
-
-
-def joints_without_bodies(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.types.Object]]]:
-    """Return joints whose bodies were deleted by hand, with those bodies that Blender still has."""
-    bodies = set(all_parts(rig, "BODY"))
-    out = []
-    for empty in parts(rig, "JOINT"):
-        joint = record_of(empty).joint
-        ends = [end for end in (joint.parent, joint.child) if end is not None]
-        gone = [end for end in ends if end not in bodies]
-        if gone or (lacks_body(joint) and joint.active):
-            out.append((empty, gone))
-    return out
-
-
-def relink_bodies(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[str]:
-    """Link deleted bodies to the mechanism again, with collision shapes that were deleted with them.
-
-    Returns:
-        Names of the bodies.
-    """
-    names, back = [], list(objects)
-    for obj in back:
-        for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
-            if is_deleted(each, rig):
-                child_collection(rig, ROLE_COLLECTIONS[record_of(each).role]).objects.link(each)
-        names.append(obj.name)
-    update_armature(rig, made=back)
-    return names
+# ---------------------------------------------------------------- collision shapes
 
 
 def detached_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:
