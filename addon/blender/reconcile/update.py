@@ -339,7 +339,7 @@ def _write_joints(edit: Edit, joints: Iterable[Joint], objects: Mapping[str, _Ob
 def write_joint(
     empty: bpy.types.Object,
     joint: Joint,
-    before: Joint | None,
+    before: Joint,
     known: Mapping[str, Body],
     bodies: _Objects,
     edit: JointEdit | None = None,
@@ -349,32 +349,32 @@ def write_joint(
     Args:
         empty: The empty.
         joint: The joint.
-        before: The joint as it was; None for a new one.
+        before: The joint as it was.
         known: The bodies of the mechanism by id.
         bodies: Their objects by id.
         edit: The change of its values.
     """
     record = record_of(empty).joint
     record.type, record.active = joint.type, joint.active
-    if before is None or (joint.parent, joint.child) != (before.parent, before.child):
+    if (joint.parent, joint.child) != (before.parent, before.child):
         record.parent, record.child = (bodies.get(end or "") for end in (joint.parent, joint.child))
         record.at_world = joint.parent is None or joint.child is None
-    if before is None or joint.dofs is not before.dofs:
+    if joint.dofs is not before.dofs:
         _write_dofs(record, joint, before, edit)
     set_joint_frame(empty, joint_frame_world(joint, known), joint_child_frame_world(joint, known))
 
 
-def _write_dofs(record: KnuckleJoint, joint: Joint, before: Joint | None, edit: JointEdit | None) -> None:
+def _write_dofs(record: KnuckleJoint, joint: Joint, before: Joint, edit: JointEdit | None) -> None:
     """Write a joint's degrees of freedom; those that continue keep what exists only in Blender."""
     goes = None if edit is None else edit.numbers
-    if goes is None and before is not None and _is_same_layout(record, joint.dofs):
+    if goes is None and _is_same_layout(record, joint.dofs):
         for own, dof, was in zip(record.dofs, joint.dofs, before.dofs, strict=True):
             own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
         write_dof_values(record, joint.dofs)
         return
     marked = _renumbered({k: float(dof.is_marked) for k, dof in dofs_by_number(record).items()}, goes)
     assembled = _renumbered(_assembled_values(record), goes)
-    begun = _renumbered(dict(enumerate(_initial_values(before.dofs))) if before is not None else {}, goes)
+    begun = _renumbered(dict(enumerate(_initial_values(before.dofs))), goes)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)

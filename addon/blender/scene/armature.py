@@ -305,16 +305,15 @@ def column_major(pose: Array) -> Any:
 
 
 class BoneParenting:
-    """Parenting of objects to the bones of bodies: local matrices are design poses in the mechanism's frame."""
+    """Parenting of objects to the bones of bodies: local matrices are design poses in the mechanism's frame.
 
-    def __init__(self, plan: BuildPlan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
+    Without ``bone_names`` all objects are parented to the armature object.
+    """
+
+    def __init__(self, plan: BuildPlan, rig: bpy.types.Object, bone_names: Sequence[str] = ()) -> None:
         self.rig = rig
-        self._names, self._bone_of_body = bone_names, plan.bone_of_body
+        self._names, self._bone_of_body = bone_names, plan.bone_of_body if bone_names else {}
         self._rests: Mapping[str, Array] = {}
-
-    def parent_to_rig(self) -> None:
-        """Parent all further objects to the armature object: its bones do not exist yet."""
-        self._bone_of_body = {}
 
     def attach(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Parent an object to a body's bone (by body id), or to the armature if there is none, at a pose (4, 4)."""

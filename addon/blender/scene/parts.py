@@ -91,10 +91,8 @@ def create_missing(rig: bpy.types.Object, plan: BuildPlan, wanted: PartIds, repo
     Bodies and joints are parented to the armature object. Shapes, frames and lights that a deleted body left are
     parented to the new one.
     """
-    parenting = BoneParenting(plan, rig, [])
-    parenting.parent_to_rig()
     folders = ModelCollections(plan.mechanism.name, plan.mechanism.assemblies, settings(rig).collection)
-    made = create_parts(plan, parenting, folders, report, wanted=wanted, present=parts_by_id(rig, "BODY"))
+    made = create_parts(plan, BoneParenting(plan, rig), folders, report, None, wanted, parts_by_id(rig, "BODY"))
     for scene in bpy.data.scenes:
         folders.exclude_off(scene)
     _adopt_attachments(rig, plan, made["BODY"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
+from ....core.editing.edits import body_by_id, with_bodies, with_joints
 from ....core.kinematics import spanning_tree
 from ....core.model import Mechanism
 from ....core.report import Message, abbreviate_names
@@ -33,6 +34,7 @@ from ...data.queries import (
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
 from ...reconcile.update import JointBodyIds, lacks_body, lost_ends
+from ...rig.joint_frames import read_body, read_joint
 from ...scene.collections import has_base_name
 
 #: Roles of the objects that represent parts of a model file, and the child collections that hold them.
@@ -50,31 +52,31 @@ class NeededParts:
     roles: set[str] = field(default_factory=set)
 
 
-def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> NeededParts:
-    """Return the deleted parts to restore, of the document and of the objects that Blender kept.
+def described_mechanism(rig: bpy.types.Object, document: Mechanism) -> Mechanism:
+    """Return the mechanism of the document with the deleted parts that Blender kept, as their records describe them."""
+    kept = {role: [obj for obj in deleted_parts(rig) if record_of(obj).role == role] for role in ("BODY", "JOINT")}
+    return with_joints(with_bodies(document, map(read_body, kept["BODY"])), map(read_joint, kept["JOINT"]))
+
+
+def find_needed_parts(rig: bpy.types.Object, described: Mechanism, everything: bool = False) -> NeededParts:
+    """Return the deleted parts to restore.
 
     Args:
         rig: The armature.
-        base: Mechanism of the document, or None.
+        described: The mechanism as document and records describe it.
         everything: All deleted parts, except those that were let go.
     """
-    out = NeededParts(roles=roles_without_collection(rig))
-    away, let_go = list(deleted_parts(rig)), set(settings(rig).forgotten_ids.split("\n"))
+    out, let_go = NeededParts(roles=roles_without_collection(rig)), set(settings(rig).forgotten_ids.split("\n"))
     here, empties = dict.fromkeys(all_parts(rig, "BODY")), all_parts(rig, "JOINT")
-    known = _joint_ends(base, away)
     bodies, joints = ({record_of(obj).source_id for obj in objects} for objects in (here, empties))
-    lost_bodies = {record_of(obj).source_id for obj in away if record_of(obj).role == "BODY"}
-    lost_bodies |= {body.id for body in base.bodies} if base is not None else set()
-    lost_bodies -= bodies | let_go
-    lost_joints = known.keys() - joints - let_go
-    if everything or "BODY" in out.roles:
-        out.bodies = lost_bodies
-    else:
+    known: dict[str, JointBodyIds] = {joint.id: (joint.parent, joint.child) for joint in described.joints}
+    out.bodies = body_by_id(described).keys() - bodies - let_go
+    if not everything and "BODY" not in out.roles:
         held = (lost_ends(empty, known.get(record_of(empty).source_id, (None, None)), here) for empty in empties)
-        out.bodies = lost_bodies & {own for ends in held for own in ends.values()}
+        out.bodies &= {own for ends in held for own in ends.values()}
     still = {record_of(obj).source_id for obj in unmoved_bodies(rig, here, empties)}
-    loops = _loop_joint_ids(base, away)
-    for own in lost_joints:
+    loops = spanning_tree(described).loop_joints  # these carry nothing
+    for own in known.keys() - joints - let_go:
         ends = {end for end in known[own] if end is not None}
         if everything or (
             ends <= bodies | out.bodies
@@ -156,26 +158,6 @@ def unmoved_bodies(
 
 def _bone_count(joint: KnuckleJoint) -> int:
     return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
-
-
-def _joint_ends(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, JointBodyIds]:
-    """Return the ids of the two bodies of joints, by joint id: from kept deleted objects, else from the document."""
-    out: dict[str, JointBodyIds] = (
-        {joint.id: (joint.parent, joint.child) for joint in base.joints} if base is not None else {}
-    )
-    for obj in away:
-        record = record_of(obj)
-        if record.role == "JOINT":
-            ends = record.joint.parent, record.joint.child
-            one, other = (record_of(end).source_id if end is not None else None for end in ends)
-            out[record.source_id] = one, other
-    return out
-
-
-def _loop_joint_ids(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> set[str]:
-    """Return the ids of the joints that only close loops, and carry nothing."""
-    kept = {record_of(obj).source_id for obj in away if record_of(obj).joint.loop}
-    return kept | (spanning_tree(base).loop_joints if base is not None else set())
 
 
 #: Roles of the objects that represent parts of a model file.

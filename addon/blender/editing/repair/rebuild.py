@@ -5,7 +5,7 @@ Remaining parts keep pose, keyframes and edits. A new armature gets the motion o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -36,22 +36,21 @@ from ...scene.collections import has_base_name
 from ...scene.parts import PartObjects, missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
-from ...scene.read.mechanism import extract, extract_design
+from ...scene.read.mechanism import extract_design
 from ..symmetry.images import refresh_restraints
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,
     NeededParts,
-    deleted_parts,
+    described_mechanism,
+    find_missing_parts,
     find_model_collection,
     find_needed_parts,
     has_lost_physics,
     is_armature_deleted,
-    missing_messages,
     orphan_parts,
     scene_with_collection,
 )
-from .rig_mismatch import find_rig_mismatch
 
 _MAX_NAMES = 4
 PartOnBody = TypeVar("PartOnBody", Frame, Light)
@@ -65,23 +64,19 @@ class RebuildResult:
     report: Report = field(default_factory=Report)
 
 
-def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: RebuildResult) -> None:
-    """Report deleted parts that are not restored because nothing needs them; ``base``: mechanism of the document."""
-    left = find_needed_parts(rig, base, everything=True)
-    away = left.bodies | left.joints
-    if not away:
-        return
-    names: dict[str, str] = {}
-    if base is not None:
-        names |= {body.id: body.name for body in base.bodies} | {joint.id: joint.name for joint in base.joints}
-    names |= {record_of(obj).source_id: file_name(obj) for obj in deleted_parts(rig)}
-    listed = abbreviate_names(sorted(names.get(own) or own for own in away), _MAX_NAMES)
-    out.report.warn(
-        "left-away",
-        Message(
-            "Deleted parts: not restored, nothing needs them: {}. Enable Include Deleted Parts to restore them", listed
-        ),
-    )
+def _report_left_deleted(rig: bpy.types.Object, described: Mechanism, out: RebuildResult) -> None:
+    """Report deleted parts that are not restored because nothing needs them."""
+    left = find_needed_parts(rig, described, everything=True)
+    names = {body.id: body.name for body in described.bodies} | {joint.id: joint.name for joint in described.joints}
+    away = sorted(names[own] or own for own in left.bodies | left.joints)
+    if away:
+        out.report.warn(
+            "left-away",
+            Message(
+                "Deleted parts: not restored, nothing needs them: {}. Enable Include Deleted Parts to restore them",
+                abbreviate_names(away, _MAX_NAMES),
+            ),
+        )
 
 
 def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
@@ -107,6 +102,8 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
         out.report.warn("motion-unknown", Message("Motion: the played Action is unknown. Choose one of {}", listed))
 
 
+#: Codes of what can be missing besides parts.
+_IN_NO_PART = {"text-gone", "world-gone"}
 #: Order in which roles are restored: children follow their parents.
 _ROLE_ORDER = ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT", "LABEL")
 
@@ -155,50 +152,31 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         rig: The armature.
         scene: Scene to which a missing collection is linked.
         everything: Also restore deleted parts that nothing needs.
+
+    Raises:
+        ValueError: The transform of a part is not finite.
     """
-    out = RebuildResult()
+    out, lacks = RebuildResult(), {lack.code for lack in find_missing_parts(rig)}
     fresh = settings(rig).collection is None or settings(rig).rig is None or record_of(rig).role != "MODEL"
-    lacks = fresh or everything or bool(missing_messages(rig))
     with signals_blocked():
-        is_new = _restore_collections(rig, scene, out)
-        _require_finite_poses(rig)
-        base = _find_document(rig, out)
-        if not lacks:
-            report_left_deleted(rig, base, out)
-            return out
+        is_new, designs = _restore_collections(rig, scene, out), DesignPoses(rig)
+        for obj in (*all_parts(rig, "BODY"), *all_parts(rig, "JOINT")):
+            designs.of(obj)  # has to be finite
+        found = _find_document(rig, out)
         if fresh:
-            _restore_model_record(rig, base, out)
-        want = find_needed_parts(rig, base, everything)
-        before = {role: parts_by_id(rig, role) for role in ("BODY", "JOINT")}
-        _relink_parts(rig, want, is_new or everything, out)
-    if rig.pose is None:  # a new armature has no pose until Blender has evaluated it
-        bpy.context.view_layer.update()
-    _update_parts(rig, base, want, before, everything, out)
-    with signals_blocked():
-        _relink_twins(rig, before)
-    if fresh:
-        restore_motion(rig, out)
-    _rebuild_physics(rig, out)
-    report_left_deleted(rig, base, out)
+            _restore_model_record(rig, found, out)
+    document = found or Mechanism("")
+    described = described_mechanism(rig, document)
+    if lacks - _IN_NO_PART or everything:
+        _update_parts(rig, document, find_needed_parts(rig, described, everything), everything, is_new, out)
+        if "unmoved" in lacks:
+            out.done.append("the bones of the armature")
+        if fresh:
+            restore_motion(rig, out)
+    if lacks:
+        _rebuild_physics(rig, out)
+    _report_left_deleted(rig, described, out)
     return out
-
-
-def _relink_twins(rig: bpy.types.Object, before: dict[str, dict[str, bpy.types.Object]]) -> None:
-    """Link rebuilt parts to the twins that refer to them: the document lacks twins that were linked later."""
-    for role, old in before.items():
-        known = parts_by_id(rig, role)
-        for own, obj in known.items():
-            twin = known.get(record_of(obj).twin)
-            if twin is not None and record_of(obj).twin not in old and not record_of(twin).twin:
-                record_of(twin).twin = own
-
-
-def _require_finite_poses(rig: bpy.types.Object) -> None:
-    """Raise ValueError if a part's design pose is not finite, before anything is created."""
-    designs = DesignPoses(rig)
-    for role in ("BODY", "JOINT"):
-        for obj in all_parts(rig, role):
-            designs.of(obj)
 
 
 # ---------------------------------------------------------------- collections and objects
@@ -265,7 +243,7 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
 
     With ``every`` also parts that are in a scene but in none of these collections.
     """
-    present, taken = set(settings(rig).collection.all_objects), set[bpy.types.Object]()
+    present, taken = set(settings(rig).collection.all_objects), dict[bpy.types.Object, None]()
     away = [obj for obj in _model_parts(rig) if obj not in present and not _is_physics_object(obj)]
     for obj in sorted(away, key=lambda obj: _ROLE_ORDER.index(record_of(obj).role)):
         record = record_of(obj)
@@ -277,7 +255,7 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
         else:
             wanted = every or record.role in want.roles or obj.parent in taken
         if wanted:
-            taken.add(obj)
+            taken[obj] = None
     link_parts(rig, taken)
     names = [file_name(obj) for obj in taken if record_of(obj).role in ("BODY", "JOINT")]
     if names:
@@ -385,27 +363,35 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
 
 
 def _update_parts(
-    rig: bpy.types.Object, base: Mechanism | None, want: NeededParts, before: PartObjects, everything: bool,
-    out: RebuildResult,
-) -> None:  # fmt: skip
-    """Update a mechanism from what was left of it (``before``) to what records and document describe.
+    rig: bpy.types.Object, document: Mechanism, want: NeededParts, everything: bool, is_new: bool, out: RebuildResult
+) -> None:
+    """Update a mechanism from what is left of it to what records and document describe, as far as that is wanted.
 
-    With ``everything`` also reference frames, lights and collision shapes of remaining bodies are created.
+    Args:
+        rig: The armature.
+        document: Mechanism of the document.
+        want: Wanted bodies and joints; what is on them is created too.
+        everything: Also create reference frames, lights and collision shapes of remaining bodies.
+        is_new: The mechanism's collection is new, so that also parts in other collections are linked to it.
+        out: Result, which is filled in.
     """
-    present, now, described = begin_edit(rig), extract_design(rig), base or Mechanism("")
+    before = {role: parts_by_id(rig, role) for role in ("BODY", "JOINT")}
+    with signals_blocked():
+        _relink_parts(rig, want, is_new or everything, out)
+    if rig.pose is None:  # a new armature has no pose until Blender has evaluated it
+        bpy.context.view_layer.update()
+    present, now = begin_edit(rig), extract_design(rig)
     holders, empties = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
-    new_bodies = [body for body in described.bodies if body.id in want.bodies - holders.keys()]
+    new_bodies = [body for body in document.bodies if body.id in want.bodies - holders.keys()]
     there = {body.id for body in new_bodies} | holders.keys()
-    bodies, joints = set(holders.values()), [joint for joint in described.joints if joint.id in empties]
-    ends = {joint.id: lost_ends(empties[joint.id], (joint.parent, joint.child), bodies) for joint in joints}
+    objects, known = set(holders.values()), [joint for joint in document.joints if joint.id in empties]
+    ends = {joint.id: lost_ends(empties[joint.id], (joint.parent, joint.child), objects) for joint in known}
     cut = {own for own, lost in ends.items() if there & {*lost.values()}}
-    new_joints = [joint for joint in described.joints if joint.id in (want.joints - empties.keys()) | cut]
+    new_joints = [joint for joint in document.joints if joint.id in (want.joints - empties.keys()) | cut]
     carriers = {None, *there} if everything else there - holders.keys()
-    frames, lights = (
-        _deleted(rig, "FRAME", described.frames, carriers),
-        _deleted(rig, "LIGHT", described.lights, carriers),
-    )
-    reshaped = _with_deleted_shapes(rig, now, described) if everything else []
+    frames = _deleted(rig, "FRAME", document.frames, carriers)
+    lights = _deleted(rig, "LIGHT", document.lights, carriers)
+    reshaped = _with_deleted_shapes(rig, now, document) if everything else []
     left = replace(
         now,
         bodies=[body for body in now.bodies if body.id in before["BODY"] or body.id not in holders],
@@ -413,22 +399,28 @@ def _update_parts(
     )
     after = with_joints(with_bodies(now, [*new_bodies, *reshaped]), new_joints)
     after = replace(after, frames=[*now.frames, *frames], lights=[*now.lights, *lights])
-    is_changed = bool(new_bodies or new_joints)
-    misfits = is_changed or bool(find_rig_mismatch(rig, extract(rig)))
-    if not (misfits or out.done or reshaped or frames or lights):
-        return
-    formats.complete_masses(described, out.report, tell_missing=False)
+    formats.complete_masses(document, out.report, tell_missing=False)
     with physics_suspended(rig, out.report):
-        out.report.extend(write_parts(rig, Edit(left, after), present, document=described))
-        known, held = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
-        if is_changed:
-            refresh_restraints(rig, described, known, held)
-    made = [file_name(obj) for own, obj in known.items() if own not in holders]
-    made += [file_name(obj) for own, obj in held.items() if own not in empties]
+        out.report.extend(write_parts(rig, Edit(left, after), present, document=document))
+        restored = {role: parts_by_id(rig, role) for role in before}
+        if new_bodies or new_joints:
+            refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
+    with signals_blocked():
+        _relink_twins(before, restored)
+    made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
+    made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]
+    out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
     out.done += ["Collision"] if reshaped else []
     out.done += ["Frames"] if everything and (frames or lights) else []
-    out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
-    out.done += ["the bones of the armature"] if misfits else []
+
+
+def _relink_twins(before: Mapping[str, Mapping[str, bpy.types.Object]], restored: PartObjects) -> None:
+    """Link restored parts to the twins that refer to them: the document lacks twins that were linked later."""
+    for role, known in restored.items():
+        for own, obj in known.items():
+            twin = known.get(record_of(obj).twin)
+            if twin is not None and record_of(obj).twin not in before[role] and not record_of(twin).twin:
+                record_of(twin).twin = own
 
 
 def _deleted(
