@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -17,11 +17,9 @@ from mathutils import Matrix
 
 from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
-from ...core.kinematics import design_openings
 from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism
 from ...core.report import Report
-from ...core.transforms import inverse
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, bone_record, record_of, settings
@@ -32,7 +30,6 @@ from ..physics.simulation.setup import build_physics, clear_physics, restore_typ
 from ..physics.world.membership import simulating_scene
 from ..rig.bone_limits import remove_bone_limits, set_bone_limits, stops_by_bone
 from ..rig.dials import EMPTY_SIZE_SHARE, has_dial, joint_radius
-from ..rig.joint_frames import constraint_rotation
 from ..rig.pose_channels import lock_dependent_bone, set_dependent
 from ..scene.armature import (
     BoneParenting,
@@ -45,6 +42,7 @@ from ..scene.armature import (
     split_coordinates,
     write_edit_bones,
 )
+from ..scene.parts import bone_values
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
 from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
@@ -346,28 +344,19 @@ def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:
 
 def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
     """Store in each joint's record where its degrees of freedom are posed, and whether it closes a loop."""
-    places, mechanism = decided.places(), decided.mechanism
-    reversed_joints = {bone.link.joint.id: bone.link.is_reversed for bone in decided.bones if bone.link is not None}
-    openings = design_openings(mechanism, decided.tree)
-    known = {joint.id: joint for joint in mechanism.joints}
+    determined = bone_values(decided)
     for empty in parts(rig, "JOINT"):
         record = record_of(empty).joint
-        joint = known.get(record_of(empty).source_id)
-        if joint is None:
-            continue
-        record.loop = joint.id in decided.tree.loop_joints
-        record.is_reversed = reversed_joints.get(joint.id, False)
-        record.bone_kinds = dof_kinds_key(record)
-        record.is_open = joint.id in openings
-        if joint.id in openings:
-            turn = constraint_rotation(joint)
-            opening = openings[joint.id]
-            record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
-        for number, dof in enumerate(record.dofs):
-            place = places.get(joint.id, {}).get(number)
-            dof.step, dof.channel, dof.channel_index = (
-                (-1, "", -1) if place is None else (place.step, place.prop, place.index)
-            )
+        values, places = determined.get(record_of(empty).source_id, (None, {}))
+        for name, value in values.items() if values is not None else ():
+            setattr(record, name, value)
+        for number, dof in enumerate(record.dofs if values is not None else ()):
+            for name, value in places.get(number, _UNPOSED).items():
+                setattr(dof, name, value)
+
+
+#: Properties of a degree of freedom that no bone poses.
+_UNPOSED: dict[str, Any] = {"step": -1, "channel": "", "channel_index": -1}
 
 
 def _update_bones(

@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.kinematics import design_openings
-from ...core.model import Array, Body, Frame, Joint, Light
+from ...core.model import Body, Frame, Joint, Light
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of, settings
@@ -39,7 +39,6 @@ from .armature import BoneParenting, split_coordinates
 from .attachments import create_frames
 from .bodies import create_bodies, create_collision_children
 from .collections import ModelCollections
-from .dof_layout import DofPlacement
 from .mesh_files import MeshFiles
 from .meshes import MeshCache
 from .placement import BuildPlan
@@ -150,9 +149,7 @@ def create_joints(
     Returns:
         Empties by joint id.
     """
-    places = plan.places()
-    reversed_joints = {bone.link.joint.id: bone.link.is_reversed for bone in plan.bones if bone.link is not None}
-    openings = design_openings(plan.mechanism, plan.tree)
+    determined = bone_values(plan)
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     new: dict[str, Joint] = {}
     for joint in plan.mechanism.joints:
@@ -169,40 +166,39 @@ def create_joints(
         empties.put("empty_display_size", EMPTY_SIZE_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
         built = parenting.parent_all(empties, carriers, poses)
     for joint, empty, at_home in zip(new.values(), made, built, strict=True):
-        turn = turns[joint.id]
         if not joint.active:
             empty.empty_display_type = "SPHERE"
-        more: dict[str, Any] = {
-            "loop": joint.id in plan.tree.loop_joints,
-            "is_dependent": joint.id in plan.followers,
-            "is_reversed": reversed_joints.get(joint.id, False),
-        }
-        if (opening := openings.get(joint.id)) is not None:
-            more |= {
-                "is_open": True,
-                "opening": flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn),
-            }
-        dofs = _placement_values(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
-        _write_record(empty, joint, parenting.rig, bodies, dofs, more, at_home)
+        values, dofs = determined[joint.id]
+        start = plan.starts.get(joint.id)
+        for number, part in enumerate(split_coordinates(joint.dofs, start) if start is not None else ()):
+            row = dofs.setdefault(number, {})
+            row |= {"assembled": True, "assembled_start": [*part.tolist(), *[0.0] * (6 - len(part))]}
+        values["is_dependent"] = joint.id in plan.followers
+        _write_record(empty, joint, parenting.rig, bodies, dofs, values, at_home)
     return dict(zip(new, made, strict=True))
 
 
-def _placement_values(
-    joint: Joint, places: Mapping[int, DofPlacement], start: Array | None
-) -> dict[int, dict[str, Any]]:
-    """Return properties of dofs by index: placement on bones, and initial coordinates where they are not the file's.
-
-    Args:
-        joint: The joint.
-        places: Placements by dof index.
-        start: Initial coordinates of the joint, (size,); None for the file's.
-    """
-    out: dict[int, dict[str, Any]] = {
-        number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
-        for number, place in places.items()
-    }
-    for number, part in enumerate(split_coordinates(joint.dofs, start) if start is not None else ()):
-        out.setdefault(number, {}).update(assembled=True, assembled_start=[*part.tolist(), *[0.0] * (6 - len(part))])
+def bone_values(plan: BuildPlan) -> dict[str, tuple[dict[str, Any], dict[int, dict[str, Any]]]]:
+    """Return the properties of joints, and of their dofs by index, that a plan's bones determine; by joint id."""
+    places, openings, out = plan.places(), design_openings(plan.mechanism, plan.tree), {}
+    reversed_joints = {bone.link.joint.id for bone in plan.bones if bone.link is not None and bone.link.is_reversed}
+    for joint in plan.mechanism.joints:
+        values: dict[str, Any] = {
+            "loop": joint.id in plan.tree.loop_joints,
+            "is_reversed": joint.id in reversed_joints,
+            "bone_kinds": kinds_key(dof.kind for dof in joint.dofs),
+            "is_open": joint.id in openings,
+        }
+        if joint.id in openings:
+            turn, opening = constraint_rotation(joint), openings[joint.id]
+            values["opening"] = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
+        out[joint.id] = (
+            values,
+            {
+                number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
+                for number, place in places.get(joint.id, {}).items()
+            },
+        )
     return out
 
 
@@ -229,7 +225,6 @@ def _write_record(
         "at_world": (joint.parent is None) != (joint.child is None),
         "parent": bodies.get(joint.parent or ""),
         "child": bodies.get(joint.child or ""),
-        "bone_kinds": kinds_key(dof.kind for dof in joint.dofs),
         **more,
     }
     part, properties = changed_properties(KnuckleJoint, values), changed_dof_properties(joint.dofs, dofs)

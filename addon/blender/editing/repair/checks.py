@@ -28,7 +28,7 @@ from ...scene.read.design_poses import DesignPoses
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
-from .missing_parts import find_missing_parts, joints_without_bodies, unmoved_message
+from .missing_parts import REBUILD_LABEL, find_missing_parts, joints_without_bodies, unmoved_message
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
@@ -266,7 +266,7 @@ def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
         severity = "error" if lack.code in _UNREADABLE else "warning"
-        yield Finding(lack.code, severity, lack.message, "model", fix="Rebuild Missing Parts")  # type: ignore[arg-type]
+        yield Finding(lack.code, severity, lack.message, "model", fix=REBUILD_LABEL)  # type: ignore[arg-type]
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
@@ -311,7 +311,7 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
             message = unmoved_message(rig, [known[part] for part in ids])
             yield Finding(
                 "bones-gone", "error", message, kind, ids,  # type: ignore[arg-type]
-                "Create the bones", "Rebuild Missing Parts" if kind == "body" else "",
+                "Create the bones", REBUILD_LABEL if kind == "body" else "",
             )  # fmt: skip
     if found.left:
         message = Message(

@@ -35,6 +35,7 @@ from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.live_mirror import without_live_mirror
+from .missing_parts import REBUILD_LABEL
 from .rebuild import link_parts, rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
 
@@ -175,8 +176,9 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
     Raises:
         ValueError: There is no such fix.
     """
-    mend = (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
-    if mend is None or not (finding.or_fix if other else finding.fix):
+    label = finding.or_fix if other else finding.fix
+    mend = _rebuild if label == REBUILD_LABEL else (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
+    if mend is None or not label:
         raise ValueError(Message("No automatic fix: {}", finding.message))
     return mend(rig, finding)
 
@@ -306,14 +308,6 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _delete_joint,
     "twin-one-sided": _unlink_twin,
     "name-twice": _number_names,
-    "armature-gone": _rebuild,
-    "collection-gone": _rebuild,
-    "facts-gone": _rebuild,
-    "folder-gone": _rebuild,
-    "body-gone": _rebuild,
-    "unmoved": _rebuild,
-    "text-gone": _rebuild,
-    "world-gone": _rebuild,
     FRAME_KEPT_CODE: _restore_frames,
     "part-elsewhere": _relink_objects,
     "bones-gone": _update_armature,
@@ -329,7 +323,6 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 #: The second of two fixes.
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _rebuild,
-    "bones-gone": _rebuild,  # includes the joint that moved the body, if it was deleted
     "mesh-edited": _restore_shape,
 }
 

@@ -37,6 +37,8 @@ from ...reconcile.update import JointBodyIds, lacks_body, lost_ends
 from ...rig.joint_frames import read_body, read_joint
 from ...scene.collections import has_base_name
 
+#: Label of the remedy of findings about missing parts.
+REBUILD_LABEL = "Rebuild Missing Parts"
 #: Roles of the objects that represent parts of a model file, and the child collections that hold them.
 ROLE_COLLECTIONS = {
     "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
@@ -126,34 +128,22 @@ def unmoved_bodies(
     The joints with bones connect them neither to the world nor to a body that a root bone carries.
     """
     bones, roots = bone_counts_and_roots(rig)
-    objects = list(bodies)
-    number: dict[bpy.types.Object | None, int] = {obj: place for place, obj in enumerate(objects)}
-    number[None] = len(objects)  # the world
-    group = list(range(len(objects) + 1))
-
-    def first(member: int) -> int:
-        while group[member] != member:
-            group[member] = group[group[member]]
-            member = group[member]
-        return member
-
+    beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
     for empty in empties:
-        record = record_of(empty)
-        turned = bones.get(record.source_id, 0)
-        if not turned or turned < _bone_count(record.joint):
-            continue
-        ends = []
-        for end in (record.joint.parent, record.joint.child):
-            if end not in number:  # it was deleted, and Blender kept it
-                number[end] = len(group)
-                group.append(len(group))
-            ends.append(first(number[end]))
-        group[ends[0]] = ends[1]
-    carried = {first(number[None])}
-    for end, place in number.items():  # for most groups the first member decides
-        if end is not None and first(place) not in carried and record_of(end).source_id in roots:
-            carried.add(first(place))
-    return [obj for place, obj in enumerate(objects) if first(place) not in carried]
+        joint, count = record_of(empty).joint, bones.get(record_of(empty).source_id, 0)
+        if count and count >= _bone_count(joint):
+            parent, child = joint.parent, joint.child
+            beside.setdefault(parent, []).append(child)
+            beside.setdefault(child, []).append(parent)
+    objects, carried = list(bodies), set[bpy.types.Object | None]()
+    for start in (None, *objects, *beside):  # deleted bodies that Blender kept may be roots as well
+        reached = [start] if start not in carried and (start is None or record_of(start).source_id in roots) else []
+        while reached:
+            body = reached.pop()
+            if body not in carried:
+                carried.add(body)
+                reached += beside.get(body, ())
+    return [obj for obj in objects if obj not in carried]
 
 
 def _bone_count(joint: KnuckleJoint) -> int:
