@@ -131,6 +131,23 @@ def test_a_deleted_frame_comes_back_when_it_is_asked_for(blank: Any, tmp_path: P
     assert exported(tmp_path / "again.json") == path.read_bytes()
 
 
+def test_frames_of_bodies_that_were_let_go_stay_away(blank: Any) -> None:
+    """The crank was removed with *Delete Parts*; what is on it cannot come back, and all else does."""
+    import bpy
+
+    imported(found("pumpjack.json"), physics=False)
+    activate(bpy.data.objects["crank"])
+    bpy.data.objects["crank"].select_set(True)
+    assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+    delete("rear")()
+    activate()
+    assert bpy.ops.knuckle.rebuild(everything=True) == {"FINISHED"}
+    frames = {obj.name for obj in bpy.context.scene.objects if obj.knuckle.role == "FRAME"}
+    assert "rear" in frames
+    assert "pin" not in frames
+    assert not named("crank")
+
+
 def test_a_deleted_frame_that_is_in_use_is_kept_and_reported(blank: Any, tmp_path: Path, capsys: Any) -> None:
     """The file has it all the same, and says so; the check makes its empty anew, and that alone."""
     import bpy

@@ -1,0 +1,90 @@
+"""Update of a mechanism's objects to an edited one: what an edit adds is created as an import of the result has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from addon.core.editing.edits import Edit, JointEdit, with_bodies, with_joints
+from addon.core.joint_types import make_dofs
+from addon.core.model import Body, Joint, Mechanism, Shape
+
+
+def at(x: float, y: float, z: float) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+def box(size: float) -> Shape:
+    return Shape("box", dict.fromkeys("xyz", size), np.eye(4))
+
+
+def lidded(mechanism: Mechanism) -> Mechanism:
+    """A lid on the chest, shown as a box that collides as a ball, with its center of mass elsewhere."""
+    ball = Shape("sphere", {"radius": 0.3}, at(0.0, 0.1, 0.0))
+    ball.visual = False
+    shown = box(0.5)
+    shown.collision = False
+    lid = Body("lid", "Lid", at(0.0, 0.0, 1.0), mass=2.0, com=np.array([0.0, 0.25, 0.0]), shapes=[shown, ball])
+    hinge = Joint("hinge", "Hinge", "revolute", "chest", "lid", at(0.0, -0.5, 0.5), at(0.0, -0.5, -0.5))
+    hinge.dofs = make_dofs("revolute")
+    return with_joints(with_bodies(mechanism, [lid]), [hinge])
+
+
+def built(mechanism: Mechanism) -> Any:
+    import bpy
+
+    from addon.blender.data.queries import require_rig
+    from addon.blender.reconcile.build import BuildOptions, build
+
+    rig = require_rig(build(mechanism, bpy.context, BuildOptions(gait=False)))
+    bpy.context.view_layer.update()
+    return rig
+
+
+def seen(rig: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """Of each part where it stands, what it is made of, what it hangs on and what physics makes of it."""
+    from addon.blender.data.access import record_of
+
+    out = {}
+    for obj in rig.data.knuckle.collection.all_objects:
+        record, points = record_of(obj), np.zeros(0)
+        if record.role not in {"BODY", "JOINT", "SHAPE"} or record.is_ground:
+            continue
+        if obj.type == "MESH":
+            points = np.empty(3 * len(obj.data.vertices))
+            obj.data.vertices.foreach_get("co", points)
+        physics = obj.rigid_body and (obj.rigid_body.type, obj.rigid_body.collision_shape, obj.rigid_body.mass)
+        constraint = obj.rigid_body_constraint and obj.rigid_body_constraint.type
+        hung = obj.name, obj.parent.name, obj.parent_bone, sorted(each.name for each in obj.users_collection)
+        numbers = np.concatenate([np.array(obj.matrix_world).ravel(), points])
+        out[record.role, record.source_id] = numbers, (hung, record.mass, physics, constraint, obj.hide_viewport)
+    return out
+
+
+def chest() -> Mechanism:
+    return Mechanism("Chest", bodies=[Body("chest", "Chest", np.eye(4), mass=1.0, shapes=[box(1.0)])])
+
+
+def test_a_new_body_is_created_as_an_import_has_it(blank: Any) -> None:
+    import bpy
+
+    from addon.blender.reconcile.rig_update import begin_edit
+    from addon.blender.reconcile.update import update
+    from addon.blender.scene.read.mechanism import extract_design
+
+    wanted = seen(built(lidded(chest())))
+    assert {("BODY", "lid"), ("JOINT", "hinge"), ("SHAPE", "lid/1")} <= wanted.keys()
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    rig = built(chest())
+    present, now = begin_edit(rig), extract_design(rig)
+    update(rig, Edit(now, lidded(now), {"hinge": JointEdit(np.zeros(1))}), present)
+    bpy.context.view_layer.update()
+    found = seen(rig)
+    assert found.keys() == wanted.keys()
+    for part, (numbers, about) in wanted.items():
+        assert np.abs(found[part][0] - numbers).max() < 1e-6, part
+        assert found[part][1] == about, part
+    assert rig.data.knuckle.has_collision
