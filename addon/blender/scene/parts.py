@@ -182,7 +182,7 @@ def bone_values(plan: BuildPlan) -> dict[str, tuple[dict[str, Any], dict[int, di
     """Return the properties of joints, and of their dofs by index, that a plan's bones determine; by joint id."""
     places, openings, out = plan.places(), design_openings(plan.mechanism, plan.tree), {}
     reversed_joints = {bone.link.joint.id for bone in plan.bones if bone.link is not None and bone.link.is_reversed}
-    for joint in plan.mechanism.joints:
+    for joint in reversed(plan.mechanism.joints):  # of several with one id the first counts
         values: dict[str, Any] = {
             "loop": joint.id in plan.tree.loop_joints,
             "is_reversed": joint.id in reversed_joints,

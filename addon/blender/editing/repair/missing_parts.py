@@ -77,7 +77,8 @@ def find_needed_parts(rig: bpy.types.Object, described: Mechanism, everything: b
         held = (lost_ends(empty, known.get(record_of(empty).source_id, (None, None)), here) for empty in empties)
         out.bodies &= {own for ends in held for own in ends.values()}
     still = {record_of(obj).source_id for obj in unmoved_bodies(rig, here, empties)}
-    loops = spanning_tree(described).loop_joints  # these carry nothing
+    loops = {record_of(obj).source_id for obj in deleted_parts(rig) if record_of(obj).joint.loop}
+    loops |= spanning_tree(described).loop_joints  # these carry nothing
     for own in known.keys() - joints - let_go:
         ends = {end for end in known[own] if end is not None}
         if everything or (
