@@ -283,14 +283,12 @@ def lacks_body(joint: KnuckleJoint) -> bool:
 def _copy_parts(edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
     """Copy the objects that new parts are copies of, with all that the user gave these; return them by role and id."""
     made = PartObjects(BODY={}, JOINT={})
-    for body in edit.after.bodies if edit.copies else ():
-        if body.id in edit.copies:
-            original = objects["BODY"][edit.copies[body.id]]
-            made["BODY"][body.id] = copy_part(original, body.name, body.id)
-            _copy_shapes(original, made["BODY"][body.id])
-    for joint in edit.after.joints if edit.copies else ():
-        if joint.id in edit.copies:
-            made["JOINT"][joint.id] = copy_part(objects["JOINT"][edit.copies[joint.id]], joint.name, joint.id)
+    for role, every in (("BODY", edit.after.bodies), ("JOINT", edit.after.joints)) if edit.copies else ():
+        for part in every:
+            if part.id in edit.copies:
+                original = objects[role][edit.copies[part.id]]
+                made[role][part.id] = copy_part(original, part.name, part.id)
+                _copy_shapes(original, made[role][part.id])
     return made
 
 
