@@ -188,8 +188,8 @@ def test_an_authored_walker_walks_under_physics(blank: Any, tmp_path: Path) -> N
             for frame in range(1, 241, 4):
                 turn = 2 * math.pi * 1.6 * (frame - 1) / 60 + phase + later
                 ramp = min((frame - 1) / 30, 1.0)
-                hip.rotation_euler.z = sense * ramp * 0.3 * math.sin(turn)
-                knee.rotation_euler.z = sense * ramp * -0.6 * max(0.0, math.cos(turn))
+                hip.rotation_euler.z = sense * ramp * 0.2 * math.sin(turn)
+                knee.rotation_euler.z = sense * ramp * -0.4 * max(0.0, math.cos(turn))
                 for bone in (hip, knee):
                     bone.keyframe_insert("rotation_euler", index=2, frame=frame)
     bpy.ops.knuckle.set_drive(drive="SERVO")
