@@ -215,8 +215,11 @@ def set_stops(
         lower, upper = (old if new is None else new for old, new in zip((dof.lower, dof.upper), pair, strict=True))
         if lower is not None and upper is not None and lower > upper:
             other = "upper" if pair[0] is not None else "lower"
-            text = Message("{}: not set, its value is at or past the {} stop", where, other)
-            report.warn("beyond-other", text, where=where)
+            report.warn(
+                "beyond-other",
+                Message("{}: not set, its value is at or past the {} stop", where, other),
+                where=where,
+            )
             continue
         dof.lower, dof.upper = lower, upper
         changed[own] = joint
