@@ -19,6 +19,7 @@ import bpy
 import numpy as np
 
 from addon import formats
+from addon.blender.data.queries import rigs_in
 from addon.blender.physics.simulation.recording import SimulationError
 from addon.core.model import Array, Mechanism
 from addon.core.transforms import rotation_vector
@@ -257,6 +258,9 @@ def governor() -> Iterator[Row]:
         yield Row(
             "A05 governor: Blender's solver cannot, it diverges (and says so) after", (frame - 1) / RATE, "s", None
         )
+        report = next(rigs_in(bpy.context.scene)).data.knuckle.report  # type: ignore[attr-defined]
+        stiff = sum(line.code == "restraint-stiff" for line in report)
+        yield Row("A05 governor: springs reported as too stiff for the frame rate, of 2", stiff, "", None)
 
 
 PARTS: dict[str, Callable[[], Iterator[Any]]] = {

@@ -57,6 +57,7 @@ class SpringDamperIntegrator:
     damper: ForceLaw | None
     inertia: float
     substeps: int = 1
+    initial_speed: float = 0.0
     _places: list[float] = field(default_factory=list)
     _forces: list[float] = field(default_factory=list)
 
@@ -64,12 +65,13 @@ class SpringDamperIntegrator:
         """Compute the force to apply for the next ``time`` seconds.
 
         Args:
-            place: Current position, reached in ``time`` seconds since the last call; at the first call it is at rest.
+            place: Current position, reached in ``time`` seconds since the last call; at the first call it has the
+                initial speed.
             time: Duration of a frame (s).
             change: Function that maps a difference of two positions to the shortest one.
         """
         step = time / self.substeps
-        speed = other = 0.0
+        speed, other = self.initial_speed, 0.0
         if self._places:
             gone = change(place - self._places[-1])
             own = self._forces[-1] / self.inertia

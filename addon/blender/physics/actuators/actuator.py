@@ -8,7 +8,7 @@ the first frame and updates them before every step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -38,6 +38,7 @@ class SimulationState:
         law: Control law: JUICE, TRACK or PD.
         values: Initial joint values (size,) by joint id, with whole turns; only at the first frame.
         velocities: Initial joint velocities (size,) by joint id; only at the first frame, empty if all begin at rest.
+        body_velocities: Initial linear and angular velocities (3,) of the bodies and of the world, in the same case.
     """
 
     joint_state: JointStateArrays
@@ -48,6 +49,7 @@ class SimulationState:
     law: str
     values: Mapping[str, Array] = field(default_factory=dict)
     velocities: Mapping[str, Array] = field(default_factory=dict)
+    body_velocities: Sequence[tuple[Array, Array]] = ()
 
     @cached_property
     def inertia(self) -> ReflectedInertia:

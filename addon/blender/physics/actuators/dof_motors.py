@@ -75,6 +75,10 @@ class DofMotors:
         """Return the joint values (size,) at which the simulation begins, with the whole turns that are known."""
         return coordinates_near(self.joint, poses, self.begun)
 
+    def initial_speeds(self) -> Array:
+        """Return the initial velocities (size,); 0 where it begins at rest."""
+        return np.zeros(len(self.turns)) if self.initial_velocity is None else self.initial_velocity
+
     def records(self) -> list[KnuckleMotor]:
         """Return the records of the motors."""
         return list(getattr(record_of(self.joint.empty).joint, self.kept))

@@ -106,12 +106,16 @@ class InitialVelocityImpulse(Actuator):
         blocks = {item.joint.id for item in self.joints if any(DOF_SIZE[dof.kind] > 1 for dof in item.joint.dofs)}
         return {joint: np.zeros(len(own)) if joint in blocks else own for joint, own in rates.items()}
 
-    def throw(self, state: SimulationState) -> None:
-        """Apply forces that give every body its momentum in the next step; ``state.rate`` is that step's."""
+    def body_speeds(self, state: SimulationState) -> list[tuple[Array, Array]]:
+        """Return the initial linear and angular velocities (3,) of the bodies and of the world."""
         stands = _standing(state)
         rates = joint_rates(self.joints, state.poses, stands)
-        self._report(rates, state.rate * INITIAL_STEP)
-        speeds = body_velocities(self.joints, state.poses, stands, rates)
+        return body_velocities(self.joints, state.poses, stands, rates)
+
+    def throw(self, state: SimulationState) -> None:
+        """Apply forces that give every body its momentum in the next step; ``state.rate`` is that step's."""
+        self._report(joint_rates(self.joints, state.poses, _standing(state)), state.rate * INITIAL_STEP)
+        speeds = self.body_speeds(state)
         both = [state.inertia.momentum(body, *speeds[body]) for body in self.motors.bodies]
         self.motors.push(
             state.poses,

@@ -62,8 +62,9 @@ class FrictionDampingActuator(JointActuator):
         smooth = [each.law for each in self.laws if not each.holds]
         if smooth:
             substeps = world_of(self.scene).substeps_per_frame
+            speed = float(self.motors.initial_speeds()[0])
             self.held = SpringDamperIntegrator(
-                None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps
+                None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps, speed
             )
 
     def update(self, state: SimulationState) -> None:

@@ -136,8 +136,28 @@ class PointForceActuator(Actuator):
             return -self._share * law(x)
 
         self.held = SpringDamperIntegrator(pull if spring else None, None if spring else pull, 1.0, substeps)
+        self.held.initial_speed = self._initial_speed(state)
         self._effective_mass = state.inertia.effective_mass
         return self.motors.mark(state.poses)
+
+    def _initial_speed(self, state: SimulationState) -> float:
+        """Return the rate at which the distance grows as the simulation begins."""
+        if not state.body_velocities:
+            return 0.0
+        points = self.motors.where(state.poses)[:, :3, 3]
+        rates = [
+            state.body_velocities[end][0] + np.cross(state.body_velocities[end][1], point - state.poses[end][:3, 3])
+            for end, point in zip(self.motors.ends, points, strict=True)
+        ]
+        way = self._direction(state.poses)
+        return float((rates[1] - rates[0]) @ way)
+
+    def _direction(self, poses: Array) -> Array:
+        """Return the unit vector (3,) along which the distance is measured."""
+        one, other = self.motors.where(poses)
+        axis = distance_axis(self.motors.kept)
+        way = one[:3, axis] if axis >= 0 else other[:3, 3] - one[:3, 3]
+        return np.asarray(way / max(float(np.linalg.norm(way)), 1e-9))
 
     def motors_in_use(self) -> list[KnuckleMotor]:
         """Return the records of its motors."""
@@ -150,11 +170,9 @@ class PointForceActuator(Actuator):
             return  # an undo during a simulation: the last forces stay
         one, other = self.motors.where(poses)
         apart = other[:3, 3] - one[:3, 3]
-        axis = distance_axis(self.motors.kept)
-        way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
-        way = way / max(float(np.linalg.norm(way)), 1e-9)
+        way = self._direction(poses)
         # along an axis, the first body too is pushed at the second point
-        first = other if axis >= 0 else one
+        first = other if distance_axis(self.motors.kept) >= 0 else one
         inverse_mass = self._effective_mass.inverse_mass_between(
             (self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses
         )

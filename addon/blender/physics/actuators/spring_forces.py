@@ -56,13 +56,14 @@ class SpringActuator(JointActuator):
         """Divide the springs between Blender's constraint and the motors."""
         poses, inertia = state.poses, state.inertia
         joint, self.is_initialized = self.motors.joint, True
+        speeds = self.motors.initial_speeds()
         start, substeps = self.motors.begins(poses), world_of(self.scene).substeps_per_frame
         moved = inertia.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
         lines = _aligned_coordinates(joint, start)
         if self.laws:
             self.held[0] = SpringDamperIntegrator(
-                _sum_laws(self.laws, True), _sum_laws(self.laws, False), float(moved[0]), substeps
+                _sum_laws(self.laws, True), _sum_laws(self.laws, False), float(moved[0]), substeps, float(speeds[0])
             )
             return
         for numbers, dofs in _spring_blocks(joint.joint.dofs):
@@ -84,7 +85,9 @@ class SpringActuator(JointActuator):
                 if by_blender:
                     self.steady[k] = dof.stiffness * (dof.rest - start[k])
                 else:
-                    self.held[k] = SpringDamperIntegrator(*_oscillator(dof), float(moved[k]), substeps)
+                    self.held[k] = SpringDamperIntegrator(
+                        *_oscillator(dof), float(moved[k]), substeps, float(speeds[k])
+                    )
 
     def _put(self, joint: MultiDofJoint, numbers: list[int], by_blender: bool) -> None:
         """Enable or disable the springs of some joint values in Blender's constraint."""

@@ -156,6 +156,7 @@ class ModelController:
         turned = self._with_whole_turns(state.coordinates)
         state.values = initial_joint_coordinates(self.joint_state, turned)
         state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds(state).items()}
+        state.body_velocities = next((each.body_speeds(state) for each in self._impulses), ())
         placed = [actuator.start(state) for actuator in self._actuators]
         places = {empty: to_world_pose(place, size) for each in placed for empty, place in each.items()}
         beginning = InitialStatePin(self.scene, self.joint_state)
@@ -164,7 +165,7 @@ class ModelController:
 
     @property
     def begins_with_velocity(self) -> bool:
-        """Whether bodies have initial velocities, for which the world takes a step before the first frame."""
+        """Return whether bodies have initial velocities, for which the world takes a step before the first frame."""
         return bool(self._impulses)
 
     def throw(self) -> None:

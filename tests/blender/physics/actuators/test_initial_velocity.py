@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import joint_values_from_transform
-from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
 from addon.core.transforms import rotation_vector
 from tests.support.degrees_helpers import Y, Z, linked, put, rotations, slides
 from tests.support.first_speeds_helpers import thrown_pendulum
@@ -173,6 +173,28 @@ def test_an_overconstrained_loop_does_not_part_at_its_first_step(blank: Any) -> 
     play(blank.scene, 10, lambda: worst.append(float(joint_state.separations(joint_state.poses()).max())))
     assert max(worst) < 1e-4
     assert np.ptp([worst]) < 1e-4
+
+
+@pytest.mark.parametrize("where", ["joint", "points"])
+def test_a_damper_of_a_restraint_brakes_from_the_first_frame_on(blank: Any, where: str) -> None:
+    """A cube that is thrown along a slide, away from a point on its line: 3 m/s, 2 kg, 40 N s/m."""
+    (dof,) = dofs = slides(Z)
+    dof.velocity = 3.0
+    mechanism = hung(*dofs)
+    mechanism.world.gravity = np.zeros(3)
+    slide, body = mechanism.joints[0], mechanism.bodies[-1]
+    law = {"coefficients": [[10.0 * body.mass, 0.0]]}
+    if where == "joint":
+        mechanism.restraints = [Restraint("d", "damper", slide.id, **law)]
+    else:
+        frame = body.pose @ slide.frame_child
+        far = np.eye(4)
+        far[:3, 3] = frame[:3, 3] - 20.0 * frame[:3, :3] @ dof.axis
+        ends = (None, body.id)
+        mechanism.restraints = [Restraint("d", "damper", bodies=ends, frames=(far, slide.frame_child), **law)]
+    _, found = spun(mechanism, 61)
+    gone = np.linalg.norm(found[body.id][:, :3, 3] - found[body.id][0, :3, 3], axis=1)
+    assert gone == pytest.approx(0.3 * (1.0 - np.exp(-10.0 * np.arange(61) / 60)), abs=0.003)
 
 
 def test_clearing_takes_the_throwers_away(blank: Any) -> None:
