@@ -16,7 +16,7 @@ FRAME = 1 / 60
 
 def stepped(held: SpringDamperIntegrator, frames: int, place: float, pull: float = 0.0, mass: float = 1.0) -> Array:
     """Places at each frame of what a held force and a steady ``pull`` move, stepped as Blender does."""
-    speed, out = 0.0, []
+    speed, out = held.initial_speed, []
     step = FRAME / held.substeps
     for _ in range(frames):
         out.append(place)
@@ -46,6 +46,13 @@ def test_a_weight_on_a_spring_rests_where_the_formula_has_it() -> None:
 def test_a_damper_comes_to_its_steady_speed(damping: float) -> None:
     values = stepped(SpringDamperIntegrator(None, lambda v: -damping * v, 1.0, 10), 600, 0.0, pull=3.0)
     assert (values[-1] - values[-2]) / FRAME == pytest.approx(3.0 / damping, rel=0.02)
+
+
+@pytest.mark.parametrize("damping", [0.5, 5.0, 20.0])
+def test_a_damper_brakes_an_initial_speed_from_the_first_frame_on(damping: float) -> None:
+    values = stepped(SpringDamperIntegrator(None, lambda v: -damping * v, 1.0, 10, 3.0), 60, 0.0)
+    way = 3.0 / damping * (1.0 - np.exp(-damping * np.arange(60) * FRAME))
+    assert values == pytest.approx(way, abs=0.02 * 3.0 / damping)
 
 
 def energy(potential: Callable[[float], float], values: Array) -> Array:

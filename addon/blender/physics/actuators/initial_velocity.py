@@ -112,7 +112,7 @@ class InitialVelocityImpulse(Actuator):
         rates = joint_rates(self.joints, state.poses, stands)
         return body_velocities(self.joints, state.poses, stands, rates)
 
-    def throw(self, state: SimulationState) -> None:
+    def apply_initial_velocities(self, state: SimulationState) -> None:
         """Apply forces that give every body its momentum in the next step; ``state.rate`` is that step's."""
         self._report(joint_rates(self.joints, state.poses, _standing(state)), state.rate * INITIAL_STEP)
         speeds = self.body_speeds(state)

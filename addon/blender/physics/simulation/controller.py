@@ -168,12 +168,12 @@ class ModelController:
         """Return whether bodies have initial velocities, for which the world takes a step before the first frame."""
         return bool(self._impulses)
 
-    def throw(self) -> None:
+    def apply_initial_velocities(self) -> None:
         """Set the motors that give bodies their initial velocities in the step before the first frame."""
         state = self._state(self._targets.first, to_own_lengths(self.joint_state.poses())[0])
         state.rate /= INITIAL_STEP
         for each in self._impulses:
-            each.throw(state)
+            each.apply_initial_velocities(state)
 
     def step(self, frame: int) -> None:
         """Set the commands of all motors for the step from ``frame - 1`` to ``frame``."""

@@ -123,7 +123,7 @@ def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: 
     for run in begun:
         session.pins.append(run.start())
         if run in quick:
-            run.throw()
+            run.apply_initial_velocities()
         else:
             run.step(frame)
         still = AnimationPause(run.rig)
