@@ -37,6 +37,38 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
         (r"pendulum thrown .*", "pendulum with an initial velocity from its file: angle error, rad"),
         (r"double pendulum, .*, against its equations: worst angle", "double pendulum, 2 s: angle error, rad"),
         (
+            r"A0\d .*: path( of P3)?",
+            "IFToMM benchmarks A01 (pendulum, 10 s), A02 (two four-bars, 4 s), A04 (Bricard, 5 s): error of the path",
+        ),
+        (r"A02 four-bar: speed of B0 .*", "A02, initial velocity of the closed loops: error"),
+        (
+            r"A03 squeezer, .*\(50 x 200 .*: crank",
+            "A03 (Andrews), 0.03 s, 16 rad of the crank, 50 substeps and 200 iterations: error",
+        ),
+        (r"A03 squeezer, .*: crank", "A03, with the 10 substeps and 75 iterations of Fit to Mechanism: error"),
+        (r"A03 squeezer, .*\(50 x 200 .*: energy drift.*", "A03, 50 substeps and 200 iterations: change of the energy"),
+        (r"A0[124] .*: energy drift.*", "A01, A02, A04: change of the energy"),
+        (
+            r"A05 governor: Blender's solver cannot, .*",
+            "A05 (governor, springs of 8e5 N/m): time until the simulation diverges, which it reports",
+        ),
+        (r"top, .*: axis after 2 s", "spinning top, 30 to 400 rad/s, 2 s: error of its axis"),
+        (r"top, .*: by how much it nods further .*", "same top: error of its nutation"),
+        (
+            r"thrown chain, .*: (linear|angular) momentum off",
+            "free chain with initial velocities, 24 and 60 frames/s: error of its momenta after 4 frames and 2 s",
+        ),
+        (r"thrown chain, .*: energy off", "same chain: error of its energy"),
+        (r"thrown chain, .*: worst place of its bodies", "same chain, 2 s: error of the path"),
+        (
+            r"box on a slope at .*",
+            "box on a slope, 0.98, 1.02 and 1.2 of the friction threshold, 1 s: error of its travel",
+        ),
+        (
+            r"PD step of an arm .*: steady error / sag",
+            "PD servos of an arm with a light tip: steady error, relative to the sag",
+        ),
+        (
             r"free rotation of the file's tensor, with a flywheel",
             "free rotation of a body with three different moments of inertia: error of its axes",
         ),
