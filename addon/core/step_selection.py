@@ -32,16 +32,18 @@ class Quality:
         tilt: Angle between the axes of a joint's two sides (rad).
         tracking: Tracking error of servos (rad).
         spin: Rotation of a body within one step (rad).
+        energy: Energy gained without a motor, as a share of the largest kinetic energy.
     """
 
     separation: float
     tilt: float
     tracking: float
     spin: float
+    energy: float
 
 
 #: Qualities by identifier: playing in real time if possible, and the accuracy of a bake.
-QUALITIES = {"PREVIEW": Quality(5e-3, 0.1, 0.05, 0.3), "BAKE": Quality(1e-3, 0.01, 0.01, 0.1)}
+QUALITIES = {"PREVIEW": Quality(5e-3, 0.1, 0.05, 0.3, 0.05), "BAKE": Quality(1e-3, 0.01, 0.01, 0.1, 0.005)}
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class StepTrial:
     tilt: float
     tracking: float
     spin: float
+    energy: float
     seconds: float
     spent: float
 
@@ -88,7 +91,7 @@ class StepTrial:
         if self.tracking > quality.tracking and not is_limited:
             ratios.append(self.tracking / quality.tracking)
         # the rotation within a step falls with the step, the others with its square
-        return max(*ratios, (self.spin / quality.spin) ** 2)
+        return max(*ratios, self.energy / quality.energy, (self.spin / quality.spin) ** 2)
 
 
 def next_rung(rungs: Sequence[Rung], rung: Rung, excess: float) -> Rung | None:

@@ -22,7 +22,7 @@ def chosen(separation: float, quality: Quality, budget: float = 1e9, least: floa
         count += 1
         now = separation * (600.0 / rung.steps) ** 2
         try:
-            rung = climbing.send(StepTrial(now, 0.0, 0.0, 0.0, 1.0, 1.0))
+            rung = climbing.send(StepTrial(now, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
         except StopIteration as end:
             selection: StepSelection = end.value
             return selection, count
@@ -54,20 +54,20 @@ def test_a_spent_budget_ends_the_trials_with_the_rung_that_they_point_to() -> No
 def test_a_servo_at_the_limit_of_its_force_asks_for_no_more_steps() -> None:
     """Its tracking error stays whatever the steps are."""
     quality = QUALITIES["BAKE"]
-    weak = StepTrial(0.0, 0.0, 0.4, 0.0, 1.0, 1.0)
+    weak = StepTrial(0.0, 0.0, 0.4, 0.0, 0.0, 1.0, 1.0)
     assert weak.excess(quality, None) > 1.0
     assert weak.excess(quality, weak) <= 1.0
-    assert StepTrial(0.0, 0.0, 0.2, 0.0, 1.0, 1.0).excess(quality, weak) > 1.0
+    assert StepTrial(0.0, 0.0, 0.2, 0.0, 0.0, 1.0, 1.0).excess(quality, weak) > 1.0
 
 
 @pytest.mark.parametrize(("spin", "enough"), [(0.05, True), (0.4, False)])
 def test_fast_wheels_need_short_steps(spin: float, enough: bool) -> None:
-    assert (StepTrial(0.0, 0.0, 0.0, spin, 1.0, 1.0).excess(QUALITIES["BAKE"], None) <= 1.0) == enough
+    assert (StepTrial(0.0, 0.0, 0.0, spin, 0.0, 1.0, 1.0).excess(QUALITIES["BAKE"], None) <= 1.0) == enough
 
 
 def test_a_simulation_that_diverges_takes_the_bound() -> None:
     climbing = climb(ladder(600.0, MOST), MOST, QUALITIES["PREVIEW"], 1e9)
     next(climbing)
     with pytest.raises(StopIteration) as end:
-        climbing.send(StepTrial(math.inf, 0.0, 0.0, 0.0, 1.0, 1.0))
+        climbing.send(StepTrial(math.inf, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
     assert end.value.value.rung == MOST

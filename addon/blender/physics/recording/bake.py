@@ -254,7 +254,8 @@ def bake_steps(
     _prepare_simulation(scene, rig)
     rigs = list(simulated_rigs(scene))
     if has_own_settings(scene) and settings(rig).drive != "KEYS":
-        yield from select_steps(scene, rigs, "BAKE", record_steps)
+        for _ in select_steps(scene, rigs, "BAKE", record_steps):
+            yield 0, 1
     while True:
         with steps_applied(scene, rigs, "BAKE"):
             recording = yield from record_steps(scene, rig, last)

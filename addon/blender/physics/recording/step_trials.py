@@ -30,7 +30,6 @@ from .accuracy import accuracy_of_recording
 
 #: Duration of a trial (s), and the CPU time (s) after which no more are made.
 TRIAL_SECONDS, _BUDGET = 0.5, 2.0
-_DRIVES = ("LIMP", "SERVO")
 
 #: Records a mechanism up to a frame (``recording.bake.record_steps``).
 Recorder = Callable[[bpy.types.Scene, bpy.types.Object, int], Generator[tuple[int, int], None, Recording]]
@@ -61,11 +60,12 @@ def select_steps(
         rungs = ladder(most.least, Rung(most.steps, most.iterations))
         if not rungs or not most.is_worst_case:
             continue
-        key = simulation_key(rig)
+        key = simulation_key(rig, quality)
+        drives = ("LIMP", "SERVO") if quality == "PREVIEW" else (settings(rig).drive,)
         climbing = climb(rungs, Rung(most.steps, most.iterations), QUALITIES[quality], _BUDGET)
         rung, trial = next(climbing), None
         while True:
-            trial = yield from _trial(scene, rig, rung, record, QUALITIES[quality], trial)
+            trial = yield from _trial(scene, rig, rung, record, drives, QUALITIES[quality], trial)
             try:
                 rung = climbing.send(trial)
             except StopIteration as end:
@@ -83,16 +83,17 @@ def _trial(
     rig: bpy.types.Object,
     rung: Rung,
     record: Recorder,
+    drives: Sequence[str],
     quality: Quality,
     before: StepTrial | None,
 ) -> Generator[tuple[int, int], None, StepTrial]:
-    """Simulate half a second in each drive with a rung's settings, and return the largest errors.
+    """Simulate half a second in each of some drives with a rung's settings, and return the largest errors.
 
     The second drive is left out where the first has too large errors.
     """
-    worst = StepTrial(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    worst = StepTrial(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     count = max(math.ceil(TRIAL_SECONDS * frame_rate(scene)), 2)
-    for drive in _DRIVES:
+    for drive in drives:
         if worst.excess(quality, before) > 1.0:
             break
         with _temporary_settings(scene, rig, rung, drive):
@@ -120,9 +121,10 @@ def _timed(
             yield done
 
 
-def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, float, float, float]:
-    """Return the largest separation, tilt, tracking error and rotation within a step, as in ``StepTrial``."""
-    joints = accuracy_of_recording(scene, recording).joints
+def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, ...]:
+    """Return the largest separation, tilt, tracking error, rotation within a step and energy, as in ``StepTrial``."""
+    accuracy = accuracy_of_recording(scene, recording)
+    joints = accuracy.joints
     errors = [joint.tracking_error for joint in joints if joint.is_revolute and not math.isnan(joint.tracking_error)]
     turns = recording.poses[:, :-1, :3, :3]
     between = np.einsum("tnij,tnij->tn", turns[1:], turns[:-1])  # the trace: 1 + 2 cos of the angle
@@ -132,6 +134,7 @@ def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[f
         max((joint.tilt for joint in joints), default=0.0),
         max(errors, default=0.0),
         float(angles.max(initial=0.0)) * frame_rate(scene) / rung.steps,
+        0.0 if math.isnan(accuracy.energy_gained) else max(accuracy.energy_gained, 0.0),
     )
 
 
@@ -175,7 +178,7 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     if now.cost >= most.cost:
         return False
     rung = next_rung(ladder(required.least, most), now, share / limit) or most
-    store_selection(rig, quality, StepSelection(rung, None), simulation_key(rig))
+    store_selection(rig, quality, StepSelection(rung, None), simulation_key(rig, quality))
     return True
 
 

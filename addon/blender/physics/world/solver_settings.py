@@ -126,10 +126,21 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
     return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations, min(springs, _MAX_STEPS))
 
 
-def simulation_key(rig: bpy.types.Object) -> str:
-    """Return a checksum of all that decides how many steps a simulation of a mechanism needs: its parts and world."""
+def simulation_key(rig: bpy.types.Object, quality: str) -> str:
+    """Return a checksum of all that decides how many steps a simulation of a mechanism needs: its parts and world.
+
+    For playing all drives count, for a bake the present one.
+    """
     model = settings(rig)
-    facts: list[object] = [*model.gravity, model.erp, model.cfm, model.law, model.match_inertia, model.self_collide]
+    facts: list[object] = [
+        model.drive if quality == "BAKE" else "",
+        *model.gravity,
+        model.erp,
+        model.cfm,
+        model.law,
+        model.match_inertia,
+        model.self_collide,
+    ]
     for obj in parts(rig, "BODY"):
         record = record_of(obj)
         facts += [flatten_pose(obj.matrix_basis), *record.tensor, read_properties(record, BODY)]
@@ -144,11 +155,11 @@ def simulation_key(rig: bpy.types.Object) -> str:
 def selected_steps(rig: bpy.types.Object, quality: str) -> KnuckleSteps | None:
     """Return the settings that trials selected for a mechanism as it is now; None without trials."""
     found = next((each for each in settings(rig).selected_steps if each.quality == quality), None)
-    return found if found is not None and found.key == simulation_key(rig) else None
+    return found if found is not None and found.key == simulation_key(rig, quality) else None
 
 
 def store_selection(rig: bpy.types.Object, quality: str, selection: StepSelection, key: str) -> None:
-    """Store what trials selected for a mechanism, whose ``simulation_key`` was ``key``."""
+    """Store what trials selected for a mechanism; ``key`` was its ``simulation_key``."""
     kept = settings(rig).selected_steps
     found = next((each for each in kept if each.quality == quality), None) or kept.add()
     found.quality, found.key = quality, key

@@ -13,6 +13,7 @@ import pytest
 
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from addon.core.transforms import inverse
+from tests.support.bake_helpers import by_hand
 from tests.support.degrees_helpers import X, Y, Z, pose_of
 from tests.support.loops import crank_rocker
 from tests.support.mechanisms import (
@@ -427,6 +428,7 @@ def test_a_bake_of_a_scaled_model_plays_what_physics_did(blank: Any, size: float
         return np.array([world_of(obj) for obj in bodies])
 
     seen = np.array(play(blank.scene, 31, look))
+    by_hand(rig)
     bake(blank.scene, rig, 31, all_bodies=all_bodies)
     played = np.array(play(blank.scene, 31, look))
     assert np.abs(seen[-1] - seen[0]).max() > 0.2 * size

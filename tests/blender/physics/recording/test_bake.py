@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.bake_helpers import CRAWLER, G, stand, state
+from tests.support.bake_helpers import CRAWLER, G, by_hand, stand, state
 from tests.support.emptied import empty_file
 from tests.support.mechanisms import (
     XmlModel,
@@ -49,6 +49,7 @@ def bake(rig: Any, last: int, **options: Any) -> tuple[Any, Any]:
 
     from addon.blender.physics.recording.bake import bake
 
+    by_hand(rig)
     return bake(bpy.context.scene, rig, last, **options)
 
 
@@ -284,6 +285,7 @@ def test_closed_half_way_it_leaves_everything_as_it_was(blank: Any) -> None:
     rig.data.knuckle.drive = "LIMP"
     blank.scene.frame_set(7)
     before = state(rig)
+    by_hand(rig)
     steps = bake_steps(blank.scene, rig, 300)
     assert [next(steps) for _ in range(3)] == [(1, 300), (2, 300), (3, 300)]
     steps.close()
@@ -373,6 +375,7 @@ def bake_all_bodies(rig: Any, last: int, **options: Any) -> Any:
 
     from addon.blender.physics.recording.bake import bake
 
+    by_hand(rig)
     return bake(bpy.context.scene, rig, last, all_bodies=True, **options)[0]
 
 
@@ -501,6 +504,8 @@ def test_bakes_solve_as_many_substeps_per_second_at_every_frame_rate(blank: Any,
     """Counted in Blender's frame handler: substeps of all world steps of one simulated second."""
     import bpy
 
+    from addon.blender.physics.recording.bake import record
+
     counts = {}
     for fps in (60, rate):
         rig = put(CRAWLER)
@@ -515,7 +520,7 @@ def test_bakes_solve_as_many_substeps_per_second_at_every_frame_rate(blank: Any,
 
         bpy.app.handlers.frame_change_post.append(count)
         try:
-            bake(rig, 1 + fps)
+            record(bpy.context.scene, rig, 1 + fps)
         finally:
             bpy.app.handlers.frame_change_post.remove(count)
         counts[fps] = sum(solved)
