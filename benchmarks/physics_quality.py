@@ -20,7 +20,7 @@ from addon.blender.build import build
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record, record_steps
 from addon.blender.physics.recording.step_trials import select_steps, steps_applied
-from addon.core.step_selection import QUALITIES
+from addon.core.accuracy import QUALITIES
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
 from tests.support.references import CORPUS

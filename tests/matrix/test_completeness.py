@@ -48,15 +48,15 @@ def test_every_field_of_a_record_has_a_row_or_a_reason(blank: Any) -> None:
 
 def test_the_table_of_properties_and_the_rows_agree() -> None:
     """What users edit by the extension's table has a row, and what has a row is in the table."""
-    from addon.blender.data.facts import TABLES, Flow
+    from addon.blender.data.facts import PROPERTY_TABLES, PropertyFlow
 
-    records = {name: table for name, table in TABLES.items() if name != "Engine"}
+    records = {name: table for name, table in PROPERTY_TABLES.items() if name != "Engine"}
     every = {f"{name}.{each.name}": each for name, table in records.items() for each in table}
-    edited = {name for name, each in every.items() if each.flow is not Flow.OPERATOR}
+    edited = {name for name, each in every.items() if each.flow is not PropertyFlow.OPERATOR}
     assert len(edited) > 30
     assert edited <= names.RECORDS.keys()
     assert names.RECORDS.keys() <= every.keys()
-    engine = {each.name for each in TABLES["Engine"]}
+    engine = {each.name for each in PROPERTY_TABLES["Engine"]}
     assert engine == {each for each in engine if f"KnuckleModel.{each}" in names.EDITED}
 
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from .access import record_of
-from .bulk_write import property_defaults
-from .facts import DOF, stored_fields
+from .datablocks import property_defaults
+from .facts import DOF_PROPERTIES, stored_fields
 from .properties.joint import KnuckleDof, KnuckleJoint
 
 CachedT = TypeVar("CachedT")
@@ -150,7 +150,7 @@ def _collection_item(record: Callable[[], Any], name: str, number: int) -> Any:
 #: Properties that are entered with their defaults where no value is given.
 _PRIMED_JOINT_FIELDS = ("at_world", "active", "loop", "is_open", "is_dependent", "is_reversed", "parent", "child")
 _PRIMED_DOF_FIELDS = (
-    *stored_fields(DOF),
+    *stored_fields(DOF_PROPERTIES),
     "parts",
     "assembled",
     "assembled_start",

@@ -1,12 +1,13 @@
 """Conversion between the classes of ``core.model`` and the property groups (32-bit floats) that store them in Blender.
 
-Includes restraints and mirror planes that mirroring stored, which no document holds, and entries of the report.
+Includes restraints and mirror planes that mirroring stored, which no document holds, entries of the report, and edits
+of many records at once, with one change signal per joint.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
@@ -16,9 +17,10 @@ import numpy as np
 
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
-from .access import settings
-from .bulk_write import update_properties
-from .facts import DOF, SHAPE, changed_values, read_properties, stored_values
+from ..events.signals import notify_joints, signals_blocked
+from .access import record_of, settings
+from .datablocks import changed_values, update_properties
+from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
 from .properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
 
@@ -48,12 +50,12 @@ def changed_dof_properties(
     """
     properties, part_properties = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
-        values = changed_values(KnuckleDof, DOF, dof)
+        values = changed_values(KnuckleDof, stored_values(DOF_PROPERTIES, dof))
         values.update(places.get(number, _EMPTY))
         if dof.parts:
             values["parts"] = len(dof.parts)
         properties.append(values)
-        part_properties += (changed_values(KnuckleDof, DOF, part) for part in dof.parts)
+        part_properties += (changed_values(KnuckleDof, stored_values(DOF_PROPERTIES, part)) for part in dof.parts)
     return properties, part_properties
 
 
@@ -69,7 +71,7 @@ def read_dofs(record: KnuckleJoint) -> list[Dof]:
 
 def read_dof(record: KnuckleDof) -> Dof:
     """Return a degree of freedom from its property group."""
-    return Dof(**read_properties(record, DOF))
+    return Dof(**read_properties(record, DOF_PROPERTIES))
 
 
 def initial_dof_coordinates(record: KnuckleDof) -> list[float]:
@@ -94,7 +96,7 @@ def is_angle(dof: KnuckleDof) -> bool:
 
 def changed_shape_properties(shape: Shape) -> dict[str, Any]:
     """Return the property values of a shape."""
-    return stored_values(SHAPE, shape) | {"collidable": bool(shape.extra.get("collidable", True))}
+    return stored_values(SHAPE_PROPERTIES, shape) | {"collidable": bool(shape.extra.get("collidable", True))}
 
 
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
@@ -104,7 +106,7 @@ def write_shape(record: KnuckleShape, shape: Shape) -> None:
 
 def read_shape(record: KnuckleShape) -> Shape:
     """Return a shape from its property group."""
-    return Shape(**read_properties(record, SHAPE))
+    return Shape(**read_properties(record, SHAPE_PROPERTIES))
 
 
 def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:
@@ -286,3 +288,39 @@ IMPORT_CODES = (
 def has_initial_velocity(joint: KnuckleJoint) -> bool:
     """Return whether a joint has an initial velocity in its file."""
     return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
+
+
+# ---------------------------------------------------------------- edits of many records
+
+#: Fields that bone limits and rigid-body constraints are derived from.
+_CONSTRAINT_FIELDS = {field for each in DOF_PROPERTIES if each.shown for field in each.fields}
+
+
+def dof_records(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
+    """Yield the degrees of freedom of a joint, then the single parts of its balls and free joints."""
+    joint = record_of(empty).joint
+    yield from joint.dofs
+    yield from joint.parts
+
+
+def set_dof_fields(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
+    """Set fields of degrees of freedom and emit one change signal for each joint that changed.
+
+    Args:
+        chosen: Pairs of a joint's empty and one of its degrees of freedom.
+        values: Values by the name of the property.
+
+    Returns:
+        The count of degrees of freedom that changed.
+    """
+    changed, count = [], 0
+    with signals_blocked():
+        for empty, dof in chosen:
+            before = [getattr(dof, field) for field in values]
+            for field, value in values.items():
+                setattr(dof, field, value)
+            if before != [getattr(dof, field) for field in values]:
+                changed.append(empty)
+                count += 1
+    notify_joints(changed, derived=not _CONSTRAINT_FIELDS.isdisjoint(values))
+    return count

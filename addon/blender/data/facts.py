@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ...core.model import DOF_SIZE, Array
-from .bulk_write import is_changed, property_defaults
 
 #: Names of the sizes of each type of shape, in the order of the three stored numbers.
 SIZE_KEYS: dict[str, tuple[str, ...]] = {
@@ -35,7 +34,7 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 #: Size of a shape that gives none: the scale of a mesh, the length of axes.
 DEFAULT_SHAPE_SIZE = 1.0
 #: Tolerance of matrix entries within which two of Blender's rotations are the same.
-ROTATION_TOLERANCE = 1e-6
+ROTATION_ENTRY_TOLERANCE = 1e-6
 #: Tolerance of moments of inertia in 32 bits, as a share of the largest.
 MOMENT_TOLERANCE = 3e-7
 #: Tolerance of the components of colors.
@@ -83,8 +82,8 @@ def edited_number(now: float, before: float) -> float:
 # ---------------------------------------------------------------- kinds of properties
 
 
-class Flow(Enum):
-    """Who edits a property, and so which way its value flows.
+class PropertyFlow(Enum):
+    """Direction in which the value of a property flows, by who edits it.
 
     Attributes:
         PANEL: The user edits the record in our panels; what displays it in Blender follows.
@@ -100,7 +99,7 @@ class Flow(Enum):
 
 
 @dataclass(frozen=True)
-class Property:
+class PartProperty:
     """Property of a part. This class has those that no single value of the record holds: objects display them.
 
     Attributes:
@@ -113,7 +112,7 @@ class Property:
     """
 
     name: str
-    flow: Flow = Flow.OPERATOR
+    flow: PropertyFlow = PropertyFlow.OPERATOR
     shown: str = ""
     tolerance: float = 0.0
     field: str = ""
@@ -137,7 +136,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Value(Property):
+class ValueProperty(PartProperty):
     """Number, flag or text."""
 
     @property
@@ -161,7 +160,7 @@ class Value(Property):
 
 
 @dataclass(frozen=True)
-class OptionalText(Value):
+class OptionalTextProperty(ValueProperty):
     """Text that may be absent (None), which is stored as the empty text."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -178,7 +177,7 @@ class OptionalText(Value):
 
 
 @dataclass(frozen=True)
-class OptionalNumber(Value):
+class OptionalNumberProperty(ValueProperty):
     """Number that may be absent (None), which is stored as 0."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -191,7 +190,7 @@ class OptionalNumber(Value):
 
 
 @dataclass(frozen=True)
-class Stop(Value):
+class StopProperty(ValueProperty):
     """Stop of a degree of freedom: a number, and a flag that tells whether there is one."""
 
     @property
@@ -218,7 +217,7 @@ class Stop(Value):
 
 
 @dataclass(frozen=True)
-class Vector(Value):
+class VectorProperty(ValueProperty):
     """Array of numbers, (3,)."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -239,7 +238,7 @@ class Vector(Value):
 
 
 @dataclass(frozen=True)
-class Coordinates(Value):
+class CoordinatesProperty(ValueProperty):
     """Coordinates of a ball (3) or free joint (6); the empty tuple where all are 0."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -261,7 +260,7 @@ class Coordinates(Value):
 
 
 @dataclass(frozen=True)
-class Size(Value):
+class SizeProperty(ValueProperty):
     """Dimensions of a shape by name, stored as three numbers in the order of ``SIZE_KEYS``."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -280,7 +279,7 @@ class Size(Value):
 
 
 @dataclass(frozen=True)
-class Pose(Value):
+class PoseProperty(ValueProperty):
     """Pose (4, 4), stored as 16 numbers by rows."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -297,7 +296,7 @@ class Pose(Value):
 
 
 @dataclass(frozen=True)
-class Color(Value):
+class ColorProperty(ValueProperty):
     """Color (RGBA, sRGB) that may be absent."""
 
     @property
@@ -323,7 +322,7 @@ class Color(Value):
 
 
 @dataclass(frozen=True)
-class Spheres(Value):
+class SpheresProperty(ValueProperty):
     """Radius and center of each ball of a multi-sphere, stored as JSON."""
 
     def stored(self, part: Any) -> Mapping[str, Any]:
@@ -341,114 +340,116 @@ class Spheres(Value):
 
 # ---------------------------------------------------------------- the table
 
-Table = tuple[Property, ...]
-_PANEL, _BLENDER, _BOTH = Flow.PANEL, Flow.BLENDER, Flow.BOTH
+PropertyTable = tuple[PartProperty, ...]
+_PANEL, _BLENDER, _BOTH = PropertyFlow.PANEL, PropertyFlow.BLENDER, PropertyFlow.BOTH
 
-BODY: Table = (
-    Property("name", _BLENDER, shown="name", field="source_name"),
-    Property("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_TOLERANCE, field="built"),
-    Value("mass", _BOTH, shown="rigid_body.mass"),
-    Vector("com"),
-    Property("inertia", tolerance=MOMENT_TOLERANCE, field="tensor"),
-    Property("shapes", _BLENDER, shown="data", field="shapes"),
-    OptionalText("twin", _PANEL),
-    Value("gravity"),
-    Value("collidable"),
-    Value("immobile", _PANEL, shown="rigid_body.type"),
-    Value("active"),
+BODY_PROPERTIES: PropertyTable = (
+    PartProperty("name", _BLENDER, shown="name", field="source_name"),
+    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
+    ValueProperty("mass", _BOTH, shown="rigid_body.mass"),
+    VectorProperty("com"),
+    PartProperty("inertia", tolerance=MOMENT_TOLERANCE, field="tensor"),
+    PartProperty("shapes", _BLENDER, shown="data", field="shapes"),
+    OptionalTextProperty("twin", _PANEL),
+    ValueProperty("gravity"),
+    ValueProperty("collidable"),
+    ValueProperty("immobile", _PANEL, shown="rigid_body.type"),
+    ValueProperty("active"),
 )
-SHAPE: Table = (
-    Value("type"),
-    Size("size", _BLENDER, shown="scale"),
-    Pose("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_TOLERANCE),
-    Value("visual"),
-    Value("collision"),
-    Color("color", _BLENDER, shown="active_material.diffuse_color", tolerance=COLOR_TOLERANCE),
-    OptionalText("mesh"),
-    Spheres("spheres"),
+SHAPE_PROPERTIES: PropertyTable = (
+    ValueProperty("type"),
+    SizeProperty("size", _BLENDER, shown="scale"),
+    PoseProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE),
+    ValueProperty("visual"),
+    ValueProperty("collision"),
+    ColorProperty("color", _BLENDER, shown="active_material.diffuse_color", tolerance=COLOR_TOLERANCE),
+    OptionalTextProperty("mesh"),
+    SpheresProperty("spheres"),
 )
-JOINT: Table = (
-    Property("name", _BLENDER, shown="name", field="source_name"),
-    Value("type", _PANEL, shown="rigid_body_constraint.type"),
-    Property("parent", _PANEL, shown="rigid_body_constraint.object1", field="parent"),
-    Property("child", _PANEL, shown="rigid_body_constraint.object2", field="child"),
-    Property("frame_parent", _BLENDER, shown="matrix_basis", tolerance=ROTATION_TOLERANCE, field="built"),
-    Property("frame_child", _BLENDER, shown="matrix_basis", tolerance=ROTATION_TOLERANCE, field="opening"),
-    Property("dofs", _PANEL, field="dofs"),
-    Value("active", _PANEL),
-    Property("twin", _PANEL, field="twin"),
+JOINT_PROPERTIES: PropertyTable = (
+    PartProperty("name", _BLENDER, shown="name", field="source_name"),
+    ValueProperty("type", _PANEL, shown="rigid_body_constraint.type"),
+    PartProperty("parent", _PANEL, shown="rigid_body_constraint.object1", field="parent"),
+    PartProperty("child", _PANEL, shown="rigid_body_constraint.object2", field="child"),
+    PartProperty("frame_parent", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
+    PartProperty("frame_child", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="opening"),
+    PartProperty("dofs", _PANEL, field="dofs"),
+    ValueProperty("active", _PANEL),
+    PartProperty("twin", _PANEL, field="twin"),
 )
-DOF: Table = (
-    Value("kind"),
-    Vector("axis", tolerance=1e-6),
-    Stop("lower", _PANEL, shown="rigid_body_constraint.limit_ang_z_lower"),
-    Stop("upper", _PANEL, shown="rigid_body_constraint.limit_ang_z_upper"),
-    Value("position", _PANEL),
-    Value("velocity", _PANEL),
-    Value("damping", _PANEL, shown="rigid_body_constraint.spring_damping_ang_z"),
-    Value("friction", _PANEL),
-    Value("stiffness", _PANEL, shown="rigid_body_constraint.spring_stiffness_ang_z"),
-    Value("rest", _PANEL),
-    Value("armature", _PANEL),
-    Value("gain", _PANEL),
-    Value("max_force", _PANEL),
-    Value("servo_stiffness", _PANEL),
-    Value("servo_damping", _PANEL),
-    Value("actuator"),
-    Value("file_sign"),
-    Value("pitch"),
-    Value("name"),
-    Coordinates("start"),
-    Coordinates("start_rates"),
+DOF_PROPERTIES: PropertyTable = (
+    ValueProperty("kind"),
+    VectorProperty("axis", tolerance=1e-6),
+    StopProperty("lower", _PANEL, shown="rigid_body_constraint.limit_ang_z_lower"),
+    StopProperty("upper", _PANEL, shown="rigid_body_constraint.limit_ang_z_upper"),
+    ValueProperty("position", _PANEL),
+    ValueProperty("velocity", _PANEL),
+    ValueProperty("damping", _PANEL, shown="rigid_body_constraint.spring_damping_ang_z"),
+    ValueProperty("friction", _PANEL),
+    ValueProperty("stiffness", _PANEL, shown="rigid_body_constraint.spring_stiffness_ang_z"),
+    ValueProperty("rest", _PANEL),
+    ValueProperty("armature", _PANEL),
+    ValueProperty("gain", _PANEL),
+    ValueProperty("max_force", _PANEL),
+    ValueProperty("servo_stiffness", _PANEL),
+    ValueProperty("servo_damping", _PANEL),
+    ValueProperty("actuator"),
+    ValueProperty("file_sign"),
+    ValueProperty("pitch"),
+    ValueProperty("name"),
+    CoordinatesProperty("start"),
+    CoordinatesProperty("start_rates"),
 )
-WORLD: Table = (
-    Vector("gravity", _PANEL),
-    OptionalNumber("friction", _PANEL),
-    OptionalNumber("erp", _PANEL),
-    OptionalNumber("cfm", _PANEL),
+WORLD_PROPERTIES: PropertyTable = (
+    VectorProperty("gravity", _PANEL),
+    OptionalNumberProperty("friction", _PANEL),
+    OptionalNumberProperty("erp", _PANEL),
+    OptionalNumberProperty("cfm", _PANEL),
 )
-ENGINE: Table = (
-    Value("standard_speed", _PANEL),
-    Value("speed_factor", _PANEL),
-    Value("pose_delay", _PANEL),
-    Value("pose_phase", _PANEL),
+ENGINE_PROPERTIES: PropertyTable = (
+    ValueProperty("standard_speed", _PANEL),
+    ValueProperty("speed_factor", _PANEL),
+    ValueProperty("pose_delay", _PANEL),
+    ValueProperty("pose_phase", _PANEL),
 )
-FRAME: Table = (
-    Property("name", _BLENDER, shown="name", field="source_name"),
-    Property("body", _BLENDER, shown="parent"),
-    Property("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_TOLERANCE, field="built"),
+FRAME_PROPERTIES: PropertyTable = (
+    PartProperty("name", _BLENDER, shown="name", field="source_name"),
+    PartProperty("body", _BLENDER, shown="parent"),
+    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
 )
-LIGHT: Table = (
-    *FRAME,
-    Property("type", _BLENDER, shown="data.type"),
-    Property("diffuse", _BLENDER, shown="data.color", tolerance=COLOR_TOLERANCE),
+LIGHT_PROPERTIES: PropertyTable = (
+    *FRAME_PROPERTIES,
+    PartProperty("type", _BLENDER, shown="data.type"),
+    PartProperty("diffuse", _BLENDER, shown="data.color", tolerance=COLOR_TOLERANCE),
 )
-ASSEMBLY: Table = (Value("active", _PANEL, shown="exclude"),)
+ASSEMBLY_PROPERTIES: PropertyTable = (ValueProperty("active", _PANEL, shown="exclude"),)
 #: Properties by the name of their class in ``core.model``; ``Engine`` is that of ``core.gait``.
-TABLES: Mapping[str, Table] = {
-    "Body": BODY,
-    "Shape": SHAPE,
-    "Joint": JOINT,
-    "Dof": DOF,
-    "World": WORLD,
-    "Engine": ENGINE,
-    "Frame": FRAME,
-    "Light": LIGHT,
-    "Assembly": ASSEMBLY,
+PROPERTY_TABLES: Mapping[str, PropertyTable] = {
+    "Body": BODY_PROPERTIES,
+    "Shape": SHAPE_PROPERTIES,
+    "Joint": JOINT_PROPERTIES,
+    "Dof": DOF_PROPERTIES,
+    "World": WORLD_PROPERTIES,
+    "Engine": ENGINE_PROPERTIES,
+    "Frame": FRAME_PROPERTIES,
+    "Light": LIGHT_PROPERTIES,
+    "Assembly": ASSEMBLY_PROPERTIES,
 }
 
 
-def stored_fields(table: Table) -> tuple[str, ...]:
+def stored_fields(table: PropertyTable) -> tuple[str, ...]:
     """Return the properties of a record that store the values of a table."""
-    return tuple(field for each in table if isinstance(each, Value) for field in each.fields)
+    return tuple(field for each in table if isinstance(each, ValueProperty) for field in each.fields)
 
 
-def stored_values(table: Table, part: Any) -> dict[str, Any]:
+def stored_values(table: PropertyTable, part: Any) -> dict[str, Any]:
     """Return the values of a record's properties for a part."""
-    return {field: value for each in table if isinstance(each, Value) for field, value in each.stored(part).items()}
+    return {
+        field: value for each in table if isinstance(each, ValueProperty) for field, value in each.stored(part).items()
+    }
 
 
-def push(record: Any, table: Table, part: Any, before: Any = None) -> None:
+def push(record: Any, table: PropertyTable, part: Any, before: Any = None) -> None:
     """Write the values of a part to its record, as far as they differ from those of ``before``, the part as it was."""
     old = {} if before is None else stored_values(table, before)
     for field, value in stored_values(table, part).items():
@@ -456,12 +457,12 @@ def push(record: Any, table: Table, part: Any, before: Any = None) -> None:
             setattr(record, field, value)
 
 
-def read_properties(record: Any, table: Table) -> dict[str, Any]:
+def read_properties(record: Any, table: PropertyTable) -> dict[str, Any]:
     """Return the values that a record has, by the names of the part's attributes."""
-    return {each.name: each.read(record) for each in table if isinstance(each, Value)}
+    return {each.name: each.read(record) for each in table if isinstance(each, ValueProperty)}
 
 
-def pull(record: Any, table: Table, part: Any, only: Collection[str] | None = None) -> None:
+def pull(record: Any, table: PropertyTable, part: Any, only: Collection[str] | None = None) -> None:
     """Set the attributes of a part, which has a document's values, to those that were edited in its record.
 
     Args:
@@ -471,14 +472,8 @@ def pull(record: Any, table: Table, part: Any, only: Collection[str] | None = No
         only: Attributes to set; None for all.
     """
     for each in table:
-        if isinstance(each, Value) and (only is None or each.name in only):
+        if isinstance(each, ValueProperty) and (only is None or each.name in only):
             before = getattr(part, each.name)
             value = each.edited(each.read(record), before, part)
             if value is not before:
                 setattr(part, each.name, value)
-
-
-def changed_values(kind: Any, table: Table, part: Any) -> dict[str, Any]:
-    """Return the values of a part that differ from the defaults of its record, whose property group is ``kind``."""
-    usual = property_defaults(kind)
-    return {field: value for field, value in stored_values(table, part).items() if is_changed(value, usual[field])}

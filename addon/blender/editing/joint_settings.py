@@ -19,9 +19,8 @@ from ..animation.fcurves import editable_action
 from ..animation.motion_checks import check_action
 from ..animation.pose_reader import PoseReader
 from ..data.access import record_of
-from ..data.batch_edits import dof_records, set_dof_fields
 from ..data.channels import Channel, servo_channels, servo_names_by_joint
-from ..data.conversion import is_angle, read_stops
+from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id, twin_of

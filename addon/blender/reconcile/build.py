@@ -30,7 +30,7 @@ from ..data.caching import memoized_reads
 from ..data.conversion import set_mirror_plane, store_report
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
-from ..data.facts import ENGINE, WORLD, push
+from ..data.facts import ENGINE_PROPERTIES, WORLD_PROPERTIES, push
 from ..data.properties import model as properties
 from ..data.queries import linked_scene_message, prime_parts
 from ..events import signals
@@ -200,14 +200,14 @@ def store_mechanism_facts(rig: bpy.types.Object, collection: bpy.types.Collectio
     for assembly in mechanism.assemblies:
         kept = model.assemblies.add()
         kept.name, kept.path, kept.active = assembly.name or assembly.path, assembly.path, assembly.active
-    push(model, WORLD, world)
+    push(model, WORLD_PROPERTIES, world)
     model.time_step = world.time_step or 0.0
     model.self_collide = source.format not in FILTERED_FORMATS
     model.has_ground = world.ground is not None
     set_mirror_plane(rig, mechanism.mirror_plane or find_mirror_plane(mechanism))
     behaviours: GaitBehaviors | None = mechanism.behaviours
     if behaviours is not None:
-        push(model, ENGINE, behaviours.engine)
+        push(model, ENGINE_PROPERTIES, behaviours.engine)
 
 
 def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:

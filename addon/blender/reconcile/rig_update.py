@@ -42,7 +42,7 @@ from ..scene.armature import (
     split_coordinates,
     write_edit_bones,
 )
-from ..scene.parts import bone_values
+from ..scene.parts import joint_bone_properties
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
 from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
@@ -344,7 +344,7 @@ def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:
 
 def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
     """Store in each joint's record where its degrees of freedom are posed, and whether it closes a loop."""
-    determined = bone_values(decided)
+    determined = joint_bone_properties(decided)
     for empty in parts(rig, "JOINT"):
         record = record_of(empty).joint
         values, places = determined.get(record_of(empty).source_id, (None, {}))

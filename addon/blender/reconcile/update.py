@@ -6,7 +6,7 @@ then updated to the edited bodies and joints (``rig_update``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -19,15 +19,14 @@ from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.batch_edits import dof_records, set_dof_fields
-from ..data.conversion import flatten_pose, write_dofs, write_shape
+from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
-from ..data.facts import BODY, DOF, push, stored_values
+from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts, record_deletion
 from ..data.twin_links import parts_by_id, record_mirror_state
 from ..events.signals import signals_blocked
-from ..rig.joint_frames import constraint_rotation
+from ..rig.joint_frames import constraint_rotation, lost_ends
 from ..scene.bodies import com_pose
 from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
@@ -38,9 +37,9 @@ from .rig_state import RigState, set_design_pose
 from .rig_update import physics_suspended, update_armature
 
 _Objects = Mapping[str, bpy.types.Object]
+
+
 _NO_MESHES: Mapping[str, AdoptedMesh] = {}
-#: Ids of parent and child of a joint; None is the world.
-JointBodyIds = tuple[str | None, str | None]
 
 
 def update(
@@ -50,6 +49,7 @@ def update(
     lost: Collection[bpy.types.Object] = (),
     adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
     dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
+    document: Mechanism | None = None,
 ) -> Report:
     """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
 
@@ -60,6 +60,9 @@ def update(
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
         adopted: The user's meshes that become new bodies, by the ids of these.
         dress: Gives a copied body, its second argument, the appearance that differs from its original's.
+        document: Mechanism of the document, where the edit restores deleted parts: those without objects are created as
+            an import creates them, those that Blender kept keep their records, and joints place them. The armature is
+            updated in any case.
 
     Returns:
         The report.
@@ -70,7 +73,7 @@ def update(
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    report = write_parts(rig, edit, present, lost, adopted, dress)
+    report = write_parts(rig, edit, present, lost, adopted, dress, document)
     report.extend(motion.change())
     return report
 
@@ -84,50 +87,55 @@ def write_parts(
     dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
     document: Mechanism | None = None,
 ) -> Report:
-    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
-
-    ``document`` is the mechanism of the document, where the edit restores deleted parts: those without objects are
-    created as an import creates them, those that Blender kept keep their records, and joints place them. The armature
-    is updated in any case.
-    """
+    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after."""
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
-    is_other = edit.after.assemblies is not edit.before.assemblies or document is not None
-    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or is_other):
+    switched = edit.after.assemblies is not edit.before.assemblies
+    restores = document is not None
+    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or switched or restores):
         return Report()
     report = Report()
     keys = KeyConversion(rig, present, edit.joints)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
     designed: Mechanism | None = copy_mechanism(edit.after)  # the update shifts designs in it
-    if document is None and any(obj is not None and obj.parent != rig for obj in changed):
+    if not restores and any(obj is not None and obj.parent != rig for obj in changed):
         designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), signals_blocked():
         _delete_parts(rig, edit, lost)
-        objects["BODY"] |= _adopt_meshes(rig, bodies, adopted)
         copies = _copy_parts(edit, objects)
-        made = _create_parts(rig, edit, objects, bodies, joints, document, report)
-        objects = {role: {**some, **copies[role], **made[role]} for role, some in objects.items()}
+        made = _create_parts(rig, edit, objects, bodies, joints, document, report, adopted)
+        holders, empties = ({**objects[role], **copies[role], **made[role]} for role in ("BODY", "JOINT"))
+        after = body_by_id(edit.after)
         for body in bodies:
-            was = known.get(edit.copies.get(body.id, body.id))
+            obj, body_before = holders[body.id], known.get(edit.copies.get(body.id, body.id))
+            if body_before is not None or body.id in adopted:
+                write_body(obj, body, body_before)
+                record_of(obj).twin = body.twin or ""
+            if body.id in adopted:
+                _record_as_built(obj)
+            elif dress is not None and body.id in edit.copies:
+                dress(holders[edit.copies[body.id]], obj)
+        for joint in joints:
+            empty, was = empties[joint.id], before.get(edit.copies.get(joint.id, joint.id))
             if was is not None:
-                write_body(objects["BODY"][body.id], body, was)
-            if dress is not None and body.id in edit.copies:
-                dress(objects["BODY"][edit.copies[body.id]], objects["BODY"][body.id])
-        _write_joints(edit, joints, objects, made["JOINT"])
-        if document is None:
-            _record_new_twins(bodies, known, objects["BODY"])
-            _record_new_twins(joints, before, objects["JOINT"])
-            show_active_parts(rig, edit, objects["BODY"], objects["JOINT"])
-            placed = [obj for some in copies.values() for obj in some.values()]
-            placed += [
-                objects["BODY"][body.id] for body in bodies if body.active and not known.get(body.id, body).active
-            ]
-        else:
-            designed, placed = None, [objects["BODY"][body.id] for body in bodies if body.id not in known]
+                write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
+                record_of(empty).twin = joint.twin or ""
+            elif joint.id not in made["JOINT"]:
+                for end, own in lost_ends(empty, (joint.parent, joint.child), holders.values()).items():
+                    setattr(record_of(empty).joint, end, holders.get(own))
+        if not restores:
+            _record_new_twins(bodies, known, holders)
+            _record_new_twins(joints, before, empties)
+        show_active_parts(rig, edit, holders, empties)
+        placed = [obj for some in copies.values() for obj in some.values()]
+        placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
+        if restores:
+            designed = None
+            placed = [holders[body.id] for body in bodies if body.id not in known]
             bpy.context.view_layer.update()
             present = RigState(rig)  # the bones of deleted joints may be there
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
@@ -163,7 +171,7 @@ def update_values(joints: _Objects, edit: Edit) -> int:
 
 def _differing_fields(dof: Dof, before: Dof) -> dict[str, Any]:
     """Return the differing values of a record; a removed stop keeps its number."""
-    new, old = stored_values(DOF, dof), stored_values(DOF, before)
+    new, old = stored_values(DOF_PROPERTIES, dof), stored_values(DOF_PROPERTIES, before)
     removed = {end for end in ("lower", "upper") if getattr(dof, end) is None}
     return {field: value for field, value in new.items() if value != old[field] and field not in removed}
 
@@ -184,6 +192,10 @@ def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body 
         twin = objects.get(part.twin or "")
         if twin is not None and (part.id not in before or part.twin != before[part.id].twin):
             record_mirror_state(objects[part.id], twin)
+
+
+def _record_as_built(obj: bpy.types.Object) -> None:
+    record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
 
 
 # ---------------------------------------------------------------- parts
@@ -209,26 +221,6 @@ def _delete_parts(rig: bpy.types.Object, edit: Edit, lost: Collection[bpy.types.
         bpy.data.batch_remove([*objects, *shapes])
 
 
-def _adopt_meshes(
-    rig: bpy.types.Object, bodies: Iterable[Body], adopted: Mapping[str, AdoptedMesh]
-) -> dict[str, bpy.types.Object]:
-    """Make meshes of the user the objects of new bodies; return these by id."""
-    made = dict[str, bpy.types.Object]()
-    for body in bodies:
-        if body.id not in adopted:
-            continue
-        obj = made[body.id] = adopt_mesh_object(rig, adopted[body.id])
-        record = record_of(obj)
-        record.role, record.model, record.source_name, record.source_id = "BODY", rig, body.name, body.id
-        record.built, record.built_name = flatten_pose(obj.matrix_basis), obj.name
-        push(record, BODY, body)
-        for shape in body.shapes:
-            write_shape(record.shapes.add(), shape)
-        if body.inertia is not None:
-            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
-    return made
-
-
 def _create_parts(
     rig: bpy.types.Object,
     edit: Edit,
@@ -237,47 +229,36 @@ def _create_parts(
     joints: Iterable[Joint],
     document: Mechanism | None,
     report: Report,
+    adopted: Mapping[str, AdoptedMesh],
 ) -> PartObjects:
     """Create the objects of parts that have none and are no copies; return bodies and joints by role and id."""
     new = {
-        role: {part.id for part in some} - present[role].keys() - edit.copies.keys()
+        role: {part.id for part in some} - present[role].keys() - edit.copies.keys() - adopted.keys()
         for role, some in (("BODY", bodies), ("JOINT", joints))
     }
     if document is not None or new["BODY"]:
-        new["SHAPE"] = missing_shapes(rig, [body for body in bodies if body.id not in edit.copies])
+        new["SHAPE"] = missing_shapes(rig, [body for body in bodies if body.id not in {*edit.copies, *adopted}])
     if document is not None:
         attached = {id(part) for part in (*edit.after.frames, *edit.after.lights)}
         for role, every in (("FRAME", document.frames), ("LIGHT", document.lights)):
             new[role] = {str(number) for number, part in enumerate(every) if id(part) in attached}
+    taken = {own: _adopt_body(rig, adopted[own], body_by_id(edit.after)[own]) for own in adopted}
     if not any(new.values()):
-        return {"BODY": {}, "JOINT": {}}
+        return {"BODY": taken, "JOINT": {}}
     plan = make_plan(edit.after, closed=False) if document is None else make_plan(document)
     made = create_missing(rig, plan, new, report)
     for empty in made["JOINT"].values() if document is None else ():
         record_of(empty).joint.loop = False  # ``update_armature`` finds the input joints of a new loop
-    return made
+    return made | {"BODY": made["BODY"] | taken}
 
 
-def lost_ends(empty: bpy.types.Object, ends: JointBodyIds, bodies: Collection[bpy.types.Object]) -> dict[str, str]:
-    """Return the ends at which a joint lost its body, with the ids of these bodies.
-
-    Args:
-        empty: The joint's empty.
-        ends: Ids of the bodies that the joint had.
-        bodies: All bodies that exist.
-    """
-    record, lost = record_of(empty).joint, dict[str, str]()
-    for end, held, own in (("parent", record.parent, ends[0]), ("child", record.child, ends[1])):
-        if held is not None and held not in bodies:
-            lost[end] = record_of(held).source_id or own or ""
-        elif held is None and own is not None and lacks_body(record):
-            lost[end] = own
-    return lost
-
-
-def lacks_body(joint: KnuckleJoint) -> bool:
-    """Return whether a joint lacks a body; the world may be one of its ends."""
-    return (joint.parent, joint.child).count(None) > joint.at_world
+def _adopt_body(rig: bpy.types.Object, adopted: AdoptedMesh, body: Body) -> bpy.types.Object:
+    """Make a mesh of the user the object of a new body."""
+    obj = adopt_mesh_object(rig, adopted)
+    record = record_of(obj)
+    record.role, record.model = "BODY", rig
+    record.source_name, record.source_id = body.name, body.id
+    return obj
 
 
 def _copy_parts(edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
@@ -307,31 +288,23 @@ def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
 # ---------------------------------------------------------------- bodies
 
 
-def write_body(obj: bpy.types.Object, body: Body, before: Body) -> None:
+def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
     """Write a body to its object and record, as far as it differs from how it was.
 
-    Shapes, inertia tensor and the object's scale stay.
+    The object's scale stays, and so do shapes and inertia tensor of a body that is not new.
     """
-    push(record_of(obj), BODY, body, before)
-    if body.pose is not before.pose or body.com is not before.com:
+    record = record_of(obj)
+    push(record, BODY_PROPERTIES, body, before)
+    if before is None:
+        for shape in body.shapes:
+            write_shape(record.shapes.add(), shape)
+        if body.inertia is not None:
+            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
+    if before is None or body.pose is not before.pose or body.com is not before.com:
         set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 
 
 # ---------------------------------------------------------------- joints
-
-
-def _write_joints(edit: Edit, joints: Iterable[Joint], objects: Mapping[str, _Objects], made: Container[str]) -> None:
-    """Write joints to their empties; of deleted ones that are not ``made`` anew (ids), only bodies that they lost."""
-    before, bodies = joint_by_id(edit.before), body_by_id(edit.after)
-    for joint in joints:
-        empty, was = objects["JOINT"][joint.id], before.get(edit.copies.get(joint.id, joint.id))
-        if was is not None:
-            write_joint(empty, joint, was, bodies, objects["BODY"], edit.joints.get(joint.id))
-            record_of(empty).twin = joint.twin or ""
-        elif joint.id not in made:
-            ends = lost_ends(empty, (joint.parent, joint.child), objects["BODY"].values())
-            for end, own in ends.items():
-                setattr(record_of(empty).joint, end, objects["BODY"].get(own))
 
 
 def write_joint(
@@ -394,9 +367,9 @@ def write_dof_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
     """Write the values of degrees of freedom to a record that has the same kinds; channels are unchanged."""
     single = iter(record.parts)
     for kept, dof in zip(record.dofs, dofs, strict=True):
-        push(kept, DOF, dof)
+        push(kept, DOF_PROPERTIES, dof)
         for part in dof.parts:
-            push(next(single), DOF, part)
+            push(next(single), DOF_PROPERTIES, part)
 
 
 def dofs_by_number(record: KnuckleJoint) -> dict[int, KnuckleDof]:

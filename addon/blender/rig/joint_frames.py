@@ -8,7 +8,7 @@ against it), in the order of Blender's generic constraint; all others take the f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 import bpy
@@ -18,7 +18,8 @@ from ...core.model import Array, Body, DofKind, Joint, Mechanism
 from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
 from ..data.conversion import read_dofs, read_shape, unflatten_pose
-from ..data.facts import BODY, read_properties
+from ..data.facts import BODY_PROPERTIES, read_properties
+from ..data.properties.joint import KnuckleJoint
 from ..data.queries import file_name
 
 #: Axes that deviate from a right angle by up to this cosine count as perpendicular: the precision of 32-bit numbers.
@@ -189,5 +190,31 @@ def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:
     pose[:3, 3] -= pose[:3, :3] @ com
     shapes = [read_shape(shape) for shape in record.shapes]
     tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if any(record.tensor) else None
-    stored = read_properties(record, BODY)
+    stored = read_properties(record, BODY_PROPERTIES)
     return Body(record.source_id, file_name(obj), pose, inertia=tensor, shapes=shapes, **stored)
+
+
+#: Ids of parent and child of a joint; None is the world.
+JointBodyIds = tuple[str | None, str | None]
+
+
+def lost_ends(empty: bpy.types.Object, ends: JointBodyIds, bodies: Collection[bpy.types.Object]) -> dict[str, str]:
+    """Return the ends at which a joint lost its body, with the ids of these bodies.
+
+    Args:
+        empty: The joint's empty.
+        ends: Ids of the bodies that the joint had.
+        bodies: All bodies that exist.
+    """
+    record, lost = record_of(empty).joint, dict[str, str]()
+    for end, held, own in (("parent", record.parent, ends[0]), ("child", record.child, ends[1])):
+        if held is not None and held not in bodies:
+            lost[end] = record_of(held).source_id or own or ""
+        elif held is None and own is not None and has_lost_body(record):
+            lost[end] = own
+    return lost
+
+
+def has_lost_body(joint: KnuckleJoint) -> bool:
+    """Return whether a joint lacks a body; the world may be one of its ends."""
+    return (joint.parent, joint.child).count(None) > joint.at_world

@@ -16,8 +16,8 @@ from ...core.model import DOF_SIZE, Array, Dof
 from ...core.report import Message, Report, count_with_noun
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
-from ..data.bulk_write import BulkObjects, changed_properties, write_properties
 from ..data.channels import bone_path
+from ..data.datablocks import BulkObjects, changed_properties, write_properties
 from ..data.properties.model import KnuckleBone
 from ..data.queries import mechanism_bones, parts
 from ..rig.ball_channels import block_bone_channels

@@ -17,8 +17,8 @@ from mathutils import Matrix
 from ...core.model import Array, Frame, Joint, Light, Mechanism, Restraint
 from ...core.transforms import inverse
 from ..data.access import settings
-from ..data.bulk_write import CreationTask, changed_properties, write_properties
 from ..data.conversion import flatten_pose
+from ..data.datablocks import CreationTask, changed_properties, write_properties
 from ..data.properties.model import KnuckleObject
 from .armature import BoneParenting, column_major
 from .collections import ModelCollections

@@ -17,9 +17,9 @@ from ...core.bounds import scenery_bodies
 from ...core.mass_properties import min_principal_moments
 from ...core.model import Array, Body, Shape, identity
 from ..data.access import record_of
-from ..data.bulk_write import CreationTask, PropertyValues, bulk_objects, changed_properties, write_properties
 from ..data.conversion import changed_shape_properties, flatten_pose, mesh_fingerprint, mesh_reference_points
-from ..data.facts import BODY, stored_values
+from ..data.datablocks import CreationTask, PropertyValues, bulk_objects, changed_properties, write_properties
+from ..data.facts import BODY_PROPERTIES, stored_values
 from ..data.properties.joint import KnuckleShape
 from ..data.properties.model import KnuckleObject
 from ..data.rigid_bodies import collides, own_mesh_collides
@@ -132,7 +132,7 @@ def _write_record(
         "built": built,
         "built_name": obj.name,
         "scenery": scenery,
-        **stored_values(BODY, body),
+        **stored_values(BODY_PROPERTIES, body),
     }
     if tensor is not None:
         values |= {"has_tensor": True, "tensor": tensor}

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 
-from ...core.editing.assemblies import active_paths, lacks_body, parent_assembly_path
-from ...core.editing.edits import Edit, body_by_id, joint_by_id
+from ...core.editing.edits import Edit, active_paths, body_by_id, joint_by_id, lacks_body, parent_assembly_path
 from ...core.model import Assembly
 from ..data.access import NUMBER_SUFFIX, record_of, settings
 from ..data.queries import HELPERS, child_collection

@@ -18,7 +18,9 @@ from ...core.model import Body, Frame, Joint, Light
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of, settings
-from ..data.bulk_write import (
+from ..data.caching import prime_joint
+from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
+from ..data.datablocks import (
     CreationTask,
     bulk_objects,
     changed_properties,
@@ -26,9 +28,7 @@ from ..data.bulk_write import (
     unchecked_properties,
     write_properties,
 )
-from ..data.caching import prime_joint
-from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
-from ..data.facts import JOINT, stored_values
+from ..data.facts import JOINT_PROPERTIES, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..data.queries import parts
@@ -149,7 +149,7 @@ def create_joints(
     Returns:
         Empties by joint id.
     """
-    determined = bone_values(plan)
+    determined = joint_bone_properties(plan)
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
     new: dict[str, Joint] = {}
     for joint in plan.mechanism.joints:
@@ -178,7 +178,7 @@ def create_joints(
     return dict(zip(new, made, strict=True))
 
 
-def bone_values(plan: BuildPlan) -> dict[str, tuple[dict[str, Any], dict[int, dict[str, Any]]]]:
+def joint_bone_properties(plan: BuildPlan) -> dict[str, tuple[dict[str, Any], dict[int, dict[str, Any]]]]:
     """Return the properties of joints, and of their dofs by index, that a plan's bones determine; by joint id."""
     places, openings, out = plan.places(), design_openings(plan.mechanism, plan.tree), {}
     reversed_joints = {bone.link.joint.id for bone in plan.bones if bone.link is not None and bone.link.is_reversed}
@@ -221,7 +221,7 @@ def _write_record(
     built: list[float],
 ) -> None:
     values: dict[str, Any] = {
-        **stored_values(JOINT, joint),
+        **stored_values(JOINT_PROPERTIES, joint),
         "at_world": (joint.parent is None) != (joint.child is None),
         "parent": bodies.get(joint.parent or ""),
         "child": bodies.get(joint.child or ""),

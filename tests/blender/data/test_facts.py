@@ -35,11 +35,11 @@ def classes() -> dict[str, Any]:
 
 
 def test_every_attribute_is_in_the_table_or_has_no_record() -> None:
-    from addon.blender.data.facts import TABLES
+    from addon.blender.data.facts import PROPERTY_TABLES
 
-    assert TABLES.keys() == GROUPS.keys()
+    assert PROPERTY_TABLES.keys() == GROUPS.keys()
     for name, cls in classes().items():
-        listed = [each.name for each in TABLES[name]]
+        listed = [each.name for each in PROPERTY_TABLES[name]]
         assert len(listed) == len(set(listed)), f"{name}: an attribute twice"
         assert {*listed, *WITHOUT_RECORD[name].split()} == {each.name for each in fields(cls)}, name
         assert not {*listed} & {*WITHOUT_RECORD[name].split()}, name
@@ -49,10 +49,10 @@ def test_the_table_names_properties_that_exist(blank: Any) -> None:
     """Of records, and of Blender's own types."""
     import bpy
 
-    from addon.blender.data.facts import TABLES
+    from addon.blender.data.facts import PROPERTY_TABLES
     from addon.blender.data.properties import joint, model
 
-    for name, table in TABLES.items():
+    for name, table in PROPERTY_TABLES.items():
         group: Any = getattr(model, GROUPS[name], None) or getattr(joint, GROUPS[name])
         known = set(group.bl_rna.properties.keys()) | set(
             bpy.types.Object.bl_rna.properties["knuckle"].fixed_type.properties.keys()
@@ -79,21 +79,21 @@ def test_an_unedited_value_keeps_its_digits_and_an_edited_one_is_short(values: l
     """With a plain object of 32-bit numbers as the record."""
     from types import SimpleNamespace
 
-    from addon.blender.data.facts import DOF, pull, push
+    from addon.blender.data.facts import DOF_PROPERTIES, pull, push
     from addon.core.model import Dof
 
     names = ("lower", "upper", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature")
     dof = Dof(kind, **dict(zip(names, values, strict=True)))
     record = SimpleNamespace()
-    push(record, DOF, dof)
+    push(record, DOF_PROPERTIES, dof)
     for name in names:
         setattr(record, name, float(np.float32(getattr(record, name))))
     kept = deepcopy(dof)
-    pull(record, DOF, kept)
+    pull(record, DOF_PROPERTIES, kept)
     assert [getattr(kept, name) for name in names] == values
     record.damping = float(np.float32(0.15))
     record.use_lower = False
-    pull(record, DOF, kept)
+    pull(record, DOF_PROPERTIES, kept)
     assert kept.lower is None
     assert kept.damping in (0.15, values[4])
     assert [getattr(kept, name) for name in names[1:4]] == values[1:4]
@@ -104,7 +104,7 @@ def test_a_record_holds_what_was_pushed(blank: Any, sample: str) -> None:
     """All values of the file in 32 bits, whatever created the record."""
     from addon import formats
     from addon.blender.build import build
-    from addon.blender.data.facts import BODY, DOF, SHAPE, read_properties
+    from addon.blender.data.facts import BODY_PROPERTIES, DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties
     from addon.blender.data.queries import parts
 
     mechanism = formats.load(OWN / sample)
@@ -123,12 +123,12 @@ def test_a_record_holds_what_was_pushed(blank: Any, sample: str) -> None:
     seen = 0
     for obj in parts(rig, "BODY"):
         body = bodies[obj.knuckle.source_id]
-        compare(obj.knuckle, BODY, body)
+        compare(obj.knuckle, BODY_PROPERTIES, body)
         for kept, shape in zip(obj.knuckle.shapes, body.shapes, strict=True):
-            compare(kept, SHAPE, shape)
+            compare(kept, SHAPE_PROPERTIES, shape)
             seen += 1
     for empty in parts(rig, "JOINT"):
         for kept, dof in zip(empty.knuckle.joint.dofs, joints[empty.knuckle.source_id].dofs, strict=True):
-            compare(kept, DOF, dof)
+            compare(kept, DOF_PROPERTIES, dof)
             seen += 1
     assert seen > 5

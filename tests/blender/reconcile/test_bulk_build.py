@@ -66,13 +66,13 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.data.access import record_of
     from addon.blender.data.caching import RecordSnapshot, joint_record
-    from addon.blender.data.facts import DOF, stored_fields
+    from addon.blender.data.facts import DOF_PROPERTIES, stored_fields
     from addon.blender.data.queries import parts
     from addon.blender.reconcile import build
     from addon.core.report import Report
 
     told = (
-        *stored_fields(DOF),
+        *stored_fields(DOF_PROPERTIES),
         "parts",
         "step",
         "assembled_start",

@@ -33,8 +33,7 @@ from ...data.queries import (
 )
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
-from ...reconcile.update import JointBodyIds, lacks_body, lost_ends
-from ...rig.joint_frames import read_body, read_joint
+from ...rig.joint_frames import JointBodyIds, has_lost_body, lost_ends, read_body, read_joint
 from ...scene.collections import has_base_name
 
 #: Label of the remedy of findings about missing parts.
@@ -266,7 +265,7 @@ def joints_without_bodies(
         joint = record_of(empty).joint
         gone = [end for end in (joint.parent, joint.child) if end is not None and end not in known]
         gone = [end for end in gone if record_of(end).role != "BODY" or not end.users_scene]
-        if gone or (joint.active and lacks_body(joint)):
+        if gone or (joint.active and has_lost_body(joint)):
             yield empty, gone
 
 

@@ -20,9 +20,8 @@ from ...data.caching import joint_record
 from ...data.conversion import has_spring_or_damper, joint_has_stops, read_stops
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
-from ..world.anchor import JointEnds, joint_ends
+from ..world.anchor import SOFT_CFM, JointEnds, joint_ends
 from ..world.scale import NewObjectDefaults, model_scale
-from ..world.solver_settings import SOFT_CFM
 from .generic6dof import (
     HALF_TURN,
     UNLIMITED_DISTANCE,

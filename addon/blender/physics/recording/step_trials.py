@@ -17,12 +17,10 @@ from dataclasses import astuple
 import bpy
 import numpy as np
 
+from ....core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder, next_rung
 from ....core.report import Message
-from ....core.step_selection import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder, next_rung
 from ...data.access import settings, world_of
 from ...data.properties.model import KnuckleSteps
-from ...events.signals import signals_blocked
-from ..simulation.frame_handlers import switch_drive
 from ..simulation.recording import Recording
 from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
 from ..world.solver_settings import required_solver_settings, selected_steps, simulation_key, store_selection
@@ -144,22 +142,18 @@ def _temporary_settings(scene: bpy.types.Scene, rig: bpy.types.Object, rung: Run
     before = world.substeps_per_frame, world.solver_iterations
     world.substeps_per_frame = max(math.ceil(rung.steps / frame_rate(scene) - 1e-6), 1)
     world.solver_iterations = rung.iterations
-    _set_drive(scene, rig, drive)
+    _set_drive(rig, drive)
     try:
         yield
     finally:
         if scene.rigidbody_world is not None:
             world.substeps_per_frame, world.solver_iterations = before
-            _set_drive(scene, rig, kept)
+            _set_drive(rig, kept)
 
 
-def _set_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
-    """Set the drive of a mechanism for a trial, which the interface does not show."""
-    model = settings(rig)
-    if model.drive != drive:
-        with signals_blocked():
-            model.drive = drive
-        switch_drive(scene, rig, drive)
+def _set_drive(rig: bpy.types.Object, drive: str) -> None:
+    if settings(rig).drive != drive:
+        settings(rig).drive = drive
 
 
 def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
@@ -198,26 +192,22 @@ def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], qual
             world.substeps_per_frame, world.solver_iterations = before
 
 
-#: Names of the qualities in the interface.
-_QUALITY_NAMES = {"PREVIEW": "Playing", "BAKE": "Baking"}
-
-
 def selection_lines(rig: bpy.types.Object) -> list[str]:
     """Return a line about the selected settings of a mechanism for each quality that was measured."""
-    return [
-        selection_text(found, _QUALITY_NAMES[quality])
-        for quality in QUALITIES
-        if (found := selected_steps(rig, quality)) is not None
-    ]
+    playing, baking = selected_steps(rig, "PREVIEW"), selected_steps(rig, "BAKE")
+    lines: list[str] = []
+    if playing is not None:
+        lines.append(Message("Playing: {}", _selection_text(playing)))
+    if baking is not None:
+        lines.append(Message("Baking: {}", _selection_text(baking)))
+    return lines
 
 
-def selection_text(found: KnuckleSteps, name: str) -> str:
-    """Return a line about selected settings for the quality ``name``."""
+def _selection_text(found: KnuckleSteps) -> str:
     if found.separation < 0.0:
-        return Message("{}: {} steps per second, {} iterations", name, f"{found.steps:.0f}", found.iterations)
+        return Message("{} steps per second, {} iterations", f"{found.steps:.0f}", found.iterations)
     return Message(
-        "{}: {} steps per second, {} iterations, joint separation {} %, {} times real time",
-        name,
+        "{} steps per second, {} iterations, joint separation {} %, {} times real time",
         f"{found.steps:.0f}",
         found.iterations,
         f"{100.0 * found.separation:.2g}",

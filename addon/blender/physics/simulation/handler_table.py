@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from bpy.app.handlers import persistent
@@ -12,10 +12,11 @@ from ....core.report import Report
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
 from ...data import datablocks
-from ...data.access import armature_settings, settings, world_of
-from ...data.batch_edits import set_on_ticked_dofs
+from ...data.access import armature_settings, record_of, settings, world_of
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
+from ...data.conversion import dof_records, is_angle, set_dof_fields
+from ...data.properties.joint import KnuckleDof
 from ...data.queries import parts, rig_of
 from ...data.rigid_bodies import apply_masses
 from ...events import signals
@@ -40,6 +41,30 @@ from .frame_handlers import (
 from .recording import update_body_key_constraints
 from .session import session_of
 from .setup import apply_friction, build_physics, is_physics_complete, update_ground
+
+#: Fields in the unit of the joint value: copied between rotations, or between translations, only.
+_FIELDS_WITH_UNIT = {"lower", "upper", "rest"}
+
+
+def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
+    """Set a field of all ticked degrees of freedom of a mechanism.
+
+    Args:
+        dof: A ticked degree of freedom of the mechanism.
+        field: Name of the property. Values with a unit (stops, rest value) go from rotations to rotations and from
+            translations to translations only; all others go to both.
+        value: Value to set (rad or length units where the field has a unit).
+    """
+    empty = cast(bpy.types.Object, dof.id_data)
+    set_dof_fields(
+        (
+            (obj, each)
+            for obj in parts(record_of(empty).model, "JOINT")
+            for each in dof_records(obj)
+            if each.is_marked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
+        ),
+        {field: value},
+    )
 
 
 def apply_drive(armature: bpy.types.Armature) -> None:

@@ -18,6 +18,8 @@ from ...data.conversion import has_initial_velocity, has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection, inertia_proxies, parts
 
+#: CFM above which a joint of ODE yields visibly under load and is built from springs.
+SOFT_CFM = 5e-5
 _SUFFIX = " World"
 _ANCHOR_SIZE = 0.1
 #: Parent and child of a joint.

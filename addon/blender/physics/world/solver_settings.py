@@ -19,16 +19,16 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ....core.accuracy import StepSelection
 from ....core.report import Message
-from ....core.step_selection import StepSelection
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
 from ...data.conversion import flatten_pose, joint_has_stops
-from ...data.facts import BODY, DOF, SHAPE, read_properties
+from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleSteps, KnuckleWorldBackup
 from ...data.queries import parts
-from .anchor import connects_bodies
+from .anchor import SOFT_CFM, connects_bodies
 from .scale import model_scale
 
 #: Steps per second and iterations at which real walkers walked: the least for every mechanism.
@@ -143,12 +143,12 @@ def simulation_key(rig: bpy.types.Object, quality: str) -> str:
     ]
     for obj in parts(rig, "BODY"):
         record = record_of(obj)
-        facts += [flatten_pose(obj.matrix_basis), *record.tensor, read_properties(record, BODY)]
-        facts += [read_properties(shape, SHAPE) for shape in record.shapes]
+        facts += [flatten_pose(obj.matrix_basis), *record.tensor, read_properties(record, BODY_PROPERTIES)]
+        facts += [read_properties(shape, SHAPE_PROPERTIES) for shape in record.shapes]
     for empty in parts(rig, "JOINT"):
         joint = joint_record(empty)
         facts += [flatten_pose(empty.matrix_basis), joint.type, joint.active]
-        facts += [read_properties(dof, DOF) for dof in [*joint.dofs, *joint.parts]]
+        facts += [read_properties(dof, DOF_PROPERTIES) for dof in [*joint.dofs, *joint.parts]]
     return hashlib.sha1(repr(facts).encode(), usedforsecurity=False).hexdigest()
 
 
@@ -291,7 +291,3 @@ def _spring_frequency(
             mass, long = max(record_of(end).mass, 1e-3), max(lengths[end], floor)
             inertias.append(mass if dof.kind == "translation" else mass * long**2 / 3.0)
     return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0
-
-
-#: CFM above which a joint of ODE yields visibly under load and is built from springs.
-SOFT_CFM = 5e-5

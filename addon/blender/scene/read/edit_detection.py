@@ -18,7 +18,7 @@ from ....core.model import Array, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
 from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
-from ...data.facts import ROTATION_TOLERANCE, shortest_float
+from ...data.facts import ROTATION_ENTRY_TOLERANCE, shortest_float
 
 #: Tolerance of coordinates, in units in the last place of the largest of them: Blender's tools transform them to the
 #: world and back.
@@ -58,7 +58,7 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
         pose[:3, :3] = _edited_rotation(np.eye(3), now)
     else:
         place, turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
-        is_same = np.abs(now - _rotation_matrix(turn)).max() <= ROTATION_TOLERANCE
+        is_same = np.abs(now - _rotation_matrix(turn)).max() <= ROTATION_ENTRY_TOLERANCE
         pose[:3, :3] = exact[:3, :3] if is_same else _edited_rotation(exact[:3, :3], now)
         here, there = np.array(design.translation), np.array(place)
         kept = np.abs(here - there) <= _POSITION_TOLERANCE_ULP * np.spacing(np.float32(np.abs(there).max()))
@@ -76,7 +76,7 @@ def _edited_rotation(before: Array, now: Array) -> Array:
         axis = int(np.diag(turn).argmax())
         i, j = (axis + 1) % 3, (axis + 2) % 3
         if (
-            max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * ROTATION_TOLERANCE
+            max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * ROTATION_ENTRY_TOLERANCE
         ):  # both are inexact
             continue
         angle = _shortest_rotation_angle(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))

@@ -24,7 +24,7 @@ from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
 from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
-from ...data.facts import BODY, DOF, ENGINE, WORLD, pull, shortest_float
+from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import (
     all_parts_by_role,
@@ -185,16 +185,16 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     before.settle(mechanism)
     hung.report_removed_frames(mechanism)
     hung.rename_references(mechanism)
-    pull(settings(rig), WORLD, mechanism.world)
+    pull(settings(rig), WORLD_PROPERTIES, mechanism.world)
     if mechanism.behaviours is not None:
-        pull(settings(rig), ENGINE, mechanism.behaviours.engine)
+        pull(settings(rig), ENGINE_PROPERTIES, mechanism.behaviours.engine)
     return mechanism, designs, bodies
 
 
 def _present_com(obj: bpy.types.Object, body: Body) -> Array:
     """Return the center of mass (3,) of a document's body as its object has it."""
     now = replace(body)
-    pull(record_of(obj), BODY, now, {"com"})
+    pull(record_of(obj), BODY_PROPERTIES, now, {"com"})
     return now.com
 
 
@@ -290,7 +290,7 @@ class _PartReader:
         if known:
             body.inertia = read_inertia(record, body)
             recorded.add("com")
-        pull(record, BODY, body, recorded)
+        pull(record, BODY_PROPERTIES, body, recorded)
         body.name = file_name(obj)
         shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
@@ -421,9 +421,9 @@ def _dof_kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
 def _read_dof_edits(record: KnuckleJoint, joint: Joint) -> None:
     single = iter(record.parts)
     for mine, kept in zip(joint.dofs, record.dofs, strict=False):
-        pull(kept, DOF, mine)
+        pull(kept, DOF_PROPERTIES, mine)
         for part, kept_part in zip(mine.parts, islice(single, kept.parts), strict=False):
-            pull(kept_part, DOF, part)
+            pull(kept_part, DOF_PROPERTIES, part)
 
 
 def _twin_id(now: str, before: str | None, copied: bool) -> str | None:

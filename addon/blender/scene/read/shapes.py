@@ -19,7 +19,7 @@ from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
 from ...data.access import record_of, rigid_body_of
 from ...data.conversion import read_shape
-from ...data.facts import MOMENT_TOLERANCE, SHAPE, is_same_value, pull, shortest_float
+from ...data.facts import MOMENT_TOLERANCE, SHAPE_PROPERTIES, is_same_value, pull, shortest_float
 from ...data.properties.joint import KnuckleShape
 from ...data.properties.model import KnuckleObject
 from ...data.queries import file_name, is_numbered_copy
@@ -127,7 +127,7 @@ def edited_shapes(records: Sequence[KnuckleShape], before: Sequence[Shape]) -> l
     out = []
     for kept, old in zip(records, before, strict=True):
         out.append(replace(old))
-        pull(kept, SHAPE, out[-1])
+        pull(kept, SHAPE_PROPERTIES, out[-1])
     return out
 
 

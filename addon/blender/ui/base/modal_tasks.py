@@ -293,10 +293,10 @@ def busy_message() -> str:
     task = next((each for each in _running_tasks() if each.name), None)
     if task is None:
         return ""
-    return {
-        "knuckle.bake_physics": "A simulation is being baked: Esc stops it",
-        "knuckle.fit_world": "Substeps are being measured: Esc stops it",
-    }.get(task.name, "A video is being rendered: Esc stops it")
+    if task.name == "knuckle.fit_world":
+        return "Substeps are being measured: Esc stops it"
+    is_bake = task.name == "knuckle.bake_physics"
+    return "A simulation is being baked: Esc stops it" if is_bake else "A video is being rendered: Esc stops it"
 
 
 def running_task_count() -> int:

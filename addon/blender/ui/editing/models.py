@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ....core.editing.assemblies import switch_assembly
+from ....core.editing.edits import switch_assembly
 from ....core.report import Message, count_with_noun, join_messages
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of

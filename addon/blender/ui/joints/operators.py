@@ -9,8 +9,7 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ....core.report import Message, count_with_noun
 from ...data.access import record_of, settings
-from ...data.batch_edits import dof_records
-from ...data.conversion import is_angle
+from ...data.conversion import dof_records, is_angle
 from ...data.properties.joint import KnuckleDof
 from ...data.queries import file_name, parts
 from ...data.twin_links import twin_of

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, PointerProperty
 
 from .... import formats
-from ....core.editing.assemblies import ASSEMBLY_SEPARATOR
+from ....core.editing.edits import ASSEMBLY_SEPARATOR
 from ....core.report import Message, count_with_noun
 from ...data import change_counter
 from ...data.access import record_of, settings

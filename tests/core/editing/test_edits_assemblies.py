@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.core.editing.assemblies import active_paths, switch_assembly
+from addon.core.editing.edits import active_paths, switch_assembly
 from addon.core.model import Assembly, Body, Joint, Mechanism
 
 PATHS = ("robot", "robot:arm", "robot:arm:hand", "base")

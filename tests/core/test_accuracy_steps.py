@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.step_selection import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder
+from addon.core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder
 
 MOST = Rung(24000.0, 100)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from addon.blender.data.access import record_of
-from addon.blender.data.bulk_write import changed_properties, write_properties
+from addon.blender.data.datablocks import changed_properties, write_properties
 from addon.blender.data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from addon.blender.data.properties.model import ROLES, KnuckleObject
 from addon.blender.events import signals as listeners
@@ -133,7 +133,7 @@ NAMES = [f"Link {number}" for number in range(40)] + ["äther", "Zahn", "link 3"
 def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str]) -> None:
     import bpy
 
-    from addon.blender.data.bulk_write import create_objects
+    from addon.blender.data.datablocks import create_objects
 
     for name in others:
         bpy.data.objects.new(name, None)
@@ -147,8 +147,8 @@ def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str
 def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
     blank: Any, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.blender.data import bulk_write as many
-    from addon.blender.data.bulk_write import create_objects
+    from addon.blender.data import datablocks as many
+    from addon.blender.data.datablocks import create_objects
 
     monkeypatch.setattr(many, "_MAX_NAMED_LOOKUPS", few)
     made = create_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
@@ -159,7 +159,7 @@ def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
 def test_new_objects_have_their_data(blank: Any) -> None:
     import bpy
 
-    from addon.blender.data.bulk_write import create_objects
+    from addon.blender.data.datablocks import create_objects
 
     data = [bpy.data.meshes.new("b"), None, bpy.data.meshes.new("a")]
     assert [obj.data for obj in create_objects(list(zip("xyz", data, strict=True)))] == data
@@ -170,7 +170,7 @@ def test_what_is_put_at_once_is_as_if_put_one_by_one(blank: Any) -> None:
     """Into a collection with others, which stay as they were, and into one without."""
     import bpy
 
-    from addon.blender.data.bulk_write import bulk_objects, create_objects
+    from addon.blender.data.datablocks import bulk_objects, create_objects
 
     rng = np.random.default_rng(3)
     held, empty = (bpy.data.collections.new(name) for name in ("held", "empty"))
