@@ -40,7 +40,7 @@ def compound() -> Any:
     text = (
         '<skel version="1.0"><world><physics><gravity>0 0 -9.81</gravity></physics><skeleton name="s">'
         + link("one", 0)
-        + link("two", 3)
+        + link("two", 0.05)
         + hinge("a", "world", "one")
         + hinge("b", "one", "two")
         + "</skeleton></world></skel>"
