@@ -382,6 +382,7 @@ CASES: dict[str, Case] = {
     "knuckle.fit_world": Case(
         with_options(duo, solver(3)),
         ((with_options(duo, op("knuckle.clear_physics")), "Use Add Rigid Bodies first"),),
+        window="step_trials.py: the progress, and Esc",
     ),
     "knuckle.fix_finding": Case(
         with_options(duo, set_to("Tool", "knuckle.mass", 0.0), op("knuckle.check_model"), index=0),

@@ -45,7 +45,11 @@ WORKS = {
     "knuckle.sweep": Work({"seconds": 0.3}),
 }
 #: What needs a view, with a pointer or while it plays, and the driver of ``tests/window`` that tries it.
-DRAGGED = {"KNUCKLE_GT_stop": "overlays.py", "knuckle.live_input": "live_input.py"}
+DRAGGED = {
+    "KNUCKLE_GT_stop": "overlays.py",
+    "knuckle.live_input": "live_input.py",
+    "knuckle.fit_world": "step_trials.py",
+}
 #: The modules that hang timers or drawing into Blender. Each takes them out again where it is told to below.
 HANGING = {
     "ui/base/modal_tasks.py": "stop_all_tasks",
@@ -54,6 +58,7 @@ HANGING = {
     "ui/servos/sliders.py": "unregister",
     "ui/overlay.py": "unregister",
     "ui/simulation/live_input.py": "unregister",
+    "ui/simulation/operators.py": "unregister",
     "ui/simulation/panel.py": "unregister",
     "events/handlers.py": "unregister",
 }

@@ -260,7 +260,7 @@ def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
         motor.dof_index = axle.number
         add_constraint_to_world(scene, motor.empty)
         constraint = motor.empty.rigid_body_constraint
-        constraint.type, constraint.disable_collisions = "MOTOR", True
+        constraint.type, constraint.enabled, constraint.disable_collisions = "MOTOR", False, True
         constraint.object1, constraint.object2 = ends[::-1] if axle.child_first else ends
         constraint.use_motor_ang, constraint.use_motor_lin = axle.turns, not axle.turns
         constraint.motor_ang_max_impulse = constraint.motor_lin_max_impulse = 0.0

@@ -28,7 +28,7 @@ from ..constraints.generic6dof import needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
 from ..world.anchor import connects_bodies, joint_ends
 from .control_laws import Servos
-from .motors import add_constraint_to_world, create_motor
+from .motors import add_constraint_to_world, create_motor, stop_motors
 
 _FULL_TURN = 2.0 * math.pi
 
@@ -357,6 +357,7 @@ def ensure_motors(scene: bpy.types.Scene, joint_state: JointStateArrays) -> None
             joint.motor = create_joint_motor(joint_state.rig, empty, _MOTOR_SUFFIX)
         add_constraint_to_world(scene, joint.motor)
         write_motor(joint.motor, joint, settings(joint_state.rig).anchor)
+        stop_motors([joint.motor])
 
 
 def ensure_preloads(scene: bpy.types.Scene, joint_state: JointStateArrays) -> None:

@@ -69,7 +69,7 @@ def ensure_thruster(
         motor.empty = create_motor(rig, name)
     add_constraint_to_world(scene, motor.empty)
     constraint = motor.empty.rigid_body_constraint
-    constraint.type, constraint.disable_collisions = "MOTOR", False
+    constraint.type, constraint.enabled, constraint.disable_collisions = "MOTOR", True, False
     constraint.object1, constraint.object2 = settings(rig).anchor, body
     constraint.use_motor_ang, constraint.use_motor_lin = turns, True
     constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
@@ -176,12 +176,15 @@ def clear_motor_lists(rig: bpy.types.Object) -> None:
 
 
 def stop_motors(motors: Iterable[bpy.types.Object | None]) -> None:
-    """Set the forces of motors to zero; writes only where they differ, since each write costs time."""
+    """Set the forces of motors to zero and disable them; writes only where they differ, since each write costs time."""
     for motor in motors:
         constraint: Any = None if motor is None else motor.rigid_body_constraint
-        for name in ("motor_lin_max_impulse", "motor_ang_max_impulse") if constraint is not None else ():
+        if constraint is None:
+            continue
+        for name in ("motor_lin_max_impulse", "motor_ang_max_impulse"):
             if getattr(constraint, name):
                 setattr(constraint, name, 0.0)
+        enable_constraint(constraint, False)
 
 
 def stop_all_motors(rig: bpy.types.Object) -> None:

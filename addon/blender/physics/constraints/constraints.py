@@ -284,7 +284,7 @@ def write_preload(joint: KnuckleJoint, start: float) -> None:
 def write_motor(empty: bpy.types.Object, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
     """Configure a motor's empty (X on the axis) as a motor without force."""
     constraint = constraint_of(empty)
-    constraint.type = "MOTOR"
+    constraint.type, constraint.enabled = "MOTOR", True
     write_constraint_bodies(constraint, joint, anchor)
     constraint.disable_collisions = True
     turns = joint.dofs[0].kind == "rotation"

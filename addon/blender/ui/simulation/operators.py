@@ -211,10 +211,7 @@ class KNUCKLE_OT_fit_world(ModalTask):
 
     bl_idname = "knuckle.fit_world"
     bl_label = "Fit to Mechanism"
-    bl_description = (
-        "Set substeps and iterations of the scene to what its mechanisms need to stay together, which trial "
-        "simulations of half a second measure"
-    )
+    bl_description = "Measure and set the substeps and iterations with which the mechanisms of the scene stay together"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -264,8 +261,10 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Disconnect the listeners."""
+    """Disconnect the listeners, and measure no more."""
     disconnect((), _LISTENERS)
+    if bpy.app.timers.is_registered(_measure):
+        bpy.app.timers.unregister(_measure)
 
 
 class KNUCKLE_OT_clean_up(bpy.types.Operator):

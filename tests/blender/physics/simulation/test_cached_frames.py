@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.bake_helpers import CRAWLER
+from tests.support.bake_helpers import CRAWLER, by_hand
 from tests.support.mechanisms import curves_of, objects_of, play, put, world_of
 
 FRAMES = 50
@@ -233,6 +233,7 @@ def test_drives_from_keyframes_to_servos_to_ragdoll_are_baked(blank: Any, bodies
     for frame in (40, 8, 20, FRAMES):
         assert off(shown(rig, frame), seen[frame]) < 1e-6
         assert note() == ""
+    by_hand(rig)
     bake(blank.scene, rig, FRAMES, all_bodies=bodies)
     baked = run(rig, 1, FRAMES)
     assert max(off(baked[frame][0], seen[frame][0]) for frame in seen) < 1e-4

@@ -18,6 +18,7 @@ import pytest
 
 from addon import formats
 from addon.core.model import Array, Body, Joint, Mechanism
+from tests.support.bake_helpers import by_hand
 from tests.support.clear_helpers import differences, everything
 from tests.support.degrees_helpers import put, turned
 from tests.support.mechanisms import bone_of, key, objects_of, play, world_of
@@ -235,6 +236,7 @@ def test_on_keys_it_does_what_it_did(blank: Any, drive: str) -> None:
     rig.location, rig.rotation_euler = (3, -2, 5), (0, 0, 1.1)
     rig.data.knuckle.drive = drive
     wanted = np.array(play(blank.scene, 60, lambda: angles(rig)))
+    by_hand(rig)
     _action, recording = bake(blank.scene, rig, 60)
     assert np.abs(np.array(play(blank.scene, 60, lambda: angles(rig))) - wanted).max() < 1e-3
     assert recording.max_joint_separation() < 0.003
@@ -396,6 +398,7 @@ def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
     rig.data.knuckle.drive = "LIMP"
     path = np.array(play(blank.scene, 61, lambda: [world_of(link) for link in links(rig)]))
     assert path[0, 0, 2, 3] - path[-1, 0, 2, 3] == pytest.approx(G / 2, rel=0.03)
+    by_hand(rig)
     bake(blank.scene, rig, 61)
     clear_physics(blank.scene, rig)
     assert np.abs(np.array(play(blank.scene, 61, lambda: [world_of(link) for link in links(rig)])) - path).max() < 0.005
@@ -423,6 +426,7 @@ def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, hun
     upper = next(obj for obj in objects_of(rig, "BODY").values() if obj.knuckle.source_name == "upper")
     heights = play(blank.scene, 30, lambda: world_of(upper)[2, 3])
     assert heights[5] == pytest.approx(LENGTH / 2, abs=0.01)
+    by_hand(rig)
     bake(blank.scene, rig, 30)
     clear_physics(blank.scene, rig)
     assert np.abs(np.array(play(blank.scene, 30, lambda: world_of(upper)[2, 3])) - heights).max() < 0.005

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.bake_helpers import by_hand
 from tests.support.scenes import OWN
 from tests.support.small import datablocks
 
@@ -158,6 +159,7 @@ def test_steps_of_a_bake_that_is_stopped_leave_the_scene_as_it_was(rig: Any) -> 
         )  # fmt: skip
 
     before = state()
+    by_hand(rig)
     steps = bake_steps(scene, rig, 500, "never")
     assert [next(steps) for _ in range(20)][-1] == (20, 500)
     steps.close()
