@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether it is within its threshold."""
+        """Return whether the figure is within its threshold."""
         return self.bar is None or abs(self.value) <= self.bar
 
 

@@ -81,7 +81,7 @@ def samples() -> Rows:
 
 
 def rates() -> Rows:
-    """What a bake of the same two seconds costs at the frame rates of films and of the web, over 60 per second."""
+    """CPU time of a bake of the same two seconds at 24 and 30 frames per second, over that at 60."""
     spent: dict[int, float] = {}
     for rate in (60, 30, 24):
         times = []
@@ -100,7 +100,7 @@ def rates() -> Rows:
 
 
 def handlers() -> Rows:
-    """What the humanoid's 22 damped joints cost in Python: a frame with one substep, over one in which none acts."""
+    """CPU time of the humanoid's servos and 22 damped joints per frame, without Blender's solver."""
     from addon.blender.physics.simulation.controller import ModelController
 
     rig = model(OWN / "humanoid/humanoid.skel")

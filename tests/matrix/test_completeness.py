@@ -47,7 +47,7 @@ def test_every_field_of_a_record_has_a_row_or_a_reason(blank: Any) -> None:
 
 
 def test_the_table_of_properties_and_the_rows_agree() -> None:
-    """What users edit by the extension's table has a row, and what has a row is in the table."""
+    """Every property that users edit by the extension's table has a row, and every row is in the table."""
     from addon.blender.data.facts import PROPERTY_TABLES, PropertyFlow
 
     records = {name: table for name, table in PROPERTY_TABLES.items() if name != "Engine"}

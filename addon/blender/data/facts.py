@@ -122,18 +122,6 @@ class PartProperty:
         """Properties of the record that store it."""
         return (self.field,) if self.field else ()
 
-    def stored(self, part: Any) -> Mapping[str, Any]:
-        """Return the values of the record's properties for a part."""
-        raise NotImplementedError
-
-    def read(self, record: Any) -> Any:
-        """Return the value that a record has, in 32 bits."""
-        raise NotImplementedError
-
-    def edited(self, now: Any, before: Any, _part: Any) -> Any:
-        """Return ``before``, the value of a part, where the record's (``now``) is the same; else ``now``."""
-        return now if now != before else before
-
 
 @dataclass(frozen=True)
 class ValueProperty(PartProperty):

@@ -311,14 +311,6 @@ def _mirror_assembled_values(empty: bpy.types.Object, twin: bpy.types.Object, pa
         target.assembled, target.assembled_start = source.assembled, (begins + 0.0).tolist()
 
 
-def mirrored_coordinates(values: Array, parts: Iterable[DofMap], size: int) -> Array:
-    """Return the joint values (size,) of a twin, mirrored from those of the other joint."""
-    out = np.zeros(size)
-    for part in parts:
-        out[list(part.to)] = part.matrix @ np.asarray(values)[list(part.of)]
-    return out
-
-
 _Objects = Mapping[str, bpy.types.Object]
 
 

@@ -1,4 +1,4 @@
-"""Where a body's inertia tensor matters: for what a joint carries, about the joint's axis."""
+"""Inertia proxies: only for bodies whose tensor a joint feels, about its axis and with all that it carries."""
 
 from __future__ import annotations
 
