@@ -21,7 +21,7 @@ from ....core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial
 from ....core.report import Message
 from ...data.access import settings, world_of
 from ...data.properties.model import KnuckleSteps
-from ..simulation.recording import Recording
+from ..simulation.recording import Recording, SimulationError
 from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
 from ..world.solver_settings import required_solver_settings, selected_steps, simulation_key, store_selection
 from .accuracy import accuracy_of_recording
@@ -87,7 +87,7 @@ def _trial(
 ) -> Generator[tuple[int, int], None, StepTrial]:
     """Simulate half a second in each of some drives with a rung's settings, and return the largest errors.
 
-    The second drive is left out where the first has too large errors.
+    The second drive is left out where the first has too large errors. A simulation that diverges has infinite ones.
     """
     worst = StepTrial(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     count = max(math.ceil(TRIAL_SECONDS * frame_rate(scene)), 2)
@@ -96,8 +96,13 @@ def _trial(
             break
         with _temporary_settings(scene, rig, rung, drive):
             start = time.process_time()
-            recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
-            found = _errors(scene, recording, rung)
+            try:
+                recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
+                found = _errors(scene, recording, rung)
+            except SimulationError:
+                if scene.rigidbody_world is None:
+                    raise
+                found, running = (math.inf, 0.0, 0.0, 0.0, 0.0), 0.0  # it diverged
             spent = time.process_time() - start
         pairs = zip(astuple(worst), (*found, running / TRIAL_SECONDS), strict=False)
         worst = StepTrial(*(max(pair) for pair in pairs), spent=worst.spent + spent)

@@ -165,7 +165,7 @@ def store_selection(rig: bpy.types.Object, quality: str, selection: StepSelectio
     found.quality, found.key = quality, key
     found.steps, found.iterations = selection.rung.steps, selection.rung.iterations
     trial = selection.trial
-    found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / trial.seconds)
+    found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / max(trial.seconds, 1e-3))
 
 
 def chosen_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") -> SolverSettings:

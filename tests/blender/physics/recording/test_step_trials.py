@@ -138,3 +138,26 @@ def test_the_users_own_settings_are_never_changed(blank: Any) -> None:
         bpy.app.handlers.frame_change_post.remove(look)
     assert set(seen) == {(37, 41)}
     assert len(rig.data.knuckle.selected_steps) == 0
+
+
+def test_a_trial_that_diverges_leads_to_more_steps(blank: Any) -> None:
+    """As a world with too few substeps does: the mechanism is simulated with more, and nothing is raised."""
+    from addon.blender.physics.recording.bake import record_steps
+    from addon.blender.physics.recording.step_trials import select_steps
+    from addon.blender.physics.simulation.recording import SimulationError
+    from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
+
+    rig = put_world(chain(0.05, 30.0), "LIMP", 2.0)
+    world, tried = blank.scene.rigidbody_world, []
+
+    def record(scene: Any, model: Any, last: int) -> Any:
+        tried.append(world.substeps_per_frame)
+        yield from record_steps(scene, model, scene.frame_start + 1)
+        raise SimulationError("it diverged", remedy="More substeps")
+
+    for _ in select_steps(blank.scene, [rig], "PREVIEW", record):
+        pass
+    found, bound = selected_steps(rig, "PREVIEW"), required_solver_settings(rig)
+    assert tried == [10]
+    assert found is not None and (found.steps, found.iterations) == (pytest.approx(bound.steps), bound.iterations)
+    assert rig.data.knuckle.drive == "LIMP"
