@@ -458,6 +458,7 @@ def test_a_simulation_without_finite_positions_is_rejected(blank: Any) -> None:
     from addon.blender.physics.recording.bake import bake
 
     rig = put_world(chain(links=2), "LIMP", 1)
+    by_hand(rig)  # trial simulations would be spoiled instead of the bake
     lost = objects_of(rig, "BODY")["link 1"]
 
     def spoil(scene: Any, _graph: Any = None) -> None:
