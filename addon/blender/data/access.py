@@ -7,6 +7,7 @@ import uuid
 from typing import cast
 
 import bpy
+from mathutils import Matrix
 
 from .properties.action import KnuckleAction
 from .properties.model import KnuckleBone, KnuckleModel, KnuckleObject
@@ -38,6 +39,12 @@ def constraint_of(empty: bpy.types.Object) -> bpy.types.RigidBodyConstraint:
 def world_of(scene: bpy.types.Scene) -> bpy.types.RigidBodyWorld:
     """Return the rigid-body world of a scene that has one."""
     return cast(bpy.types.RigidBodyWorld, scene.rigidbody_world)
+
+
+def rest_parent_inverse(obj: bpy.types.Object) -> Matrix:
+    """Return an object's parent inverse matrix without the effect of a simulation that shows it elsewhere."""
+    record = record_of(obj)
+    return record.rest_parent_inverse if record.is_at_simulated_pose else obj.matrix_parent_inverse
 
 
 def bodies_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:

@@ -139,6 +139,11 @@ def _read_names(rig: bpy.types.Object) -> RigNames:
     return joints, tuple(armature_of(rig).bones.keys())
 
 
+def change_key() -> tuple[int, ...]:
+    """Return a key that differs after every change of the file."""
+    return *_change_counts(), len(bpy.data.collections), len(bpy.data.scenes)
+
+
 @persistent
 def count_change(*_args: Any) -> None:
     """Count a change."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -20,7 +20,8 @@ from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
-from .access import armature_of, armature_settings, record_of, settings
+from ..events.signals import signals_blocked
+from .access import armature_of, armature_settings, record_of, rest_parent_inverse, settings
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
@@ -204,6 +205,99 @@ def mark_as_adopted(rig: bpy.types.Object) -> None:
 def _mark_as_session_model(rig: bpy.types.Object) -> None:
     state_of(_SessionModels).uids.add(rig.session_uid)
     record_of(rig).settled = _session_tag(rig)
+
+
+def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Object:
+    """Copy a mechanism's armature, bodies, joints and collision shapes into a simulation scene.
+
+    The copies share meshes and Actions with the originals. Their names begin with a dot, so that Blender leaves them
+    out of its lists. They have neither the originals' rigid-body world nor objects that physics made.
+
+    Returns:
+        The armature of the copy.
+    """
+    top = settings(rig).collection
+    wanted = {obj for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+    wanted |= {obj for obj in parts(rig, "SHAPE") if obj.parent in wanted and record_of(obj).shape >= 0}
+    copies = {obj: _named_copy(obj) for obj in (rig, *(obj for obj in top.all_objects if obj in wanted))}
+    made = copies[rig]
+    made.data = armature_of(rig).copy()
+    collection = bpy.data.collections.new("." + top.name)
+    for child in top.children:
+        inner = bpy.data.collections.new(child.name)
+        for obj in child.all_objects:
+            if obj in copies and obj != rig:
+                inner.objects.link(copies[obj])
+        collection.children.link(inner)
+    inside = set(collection.all_objects)
+    for obj in copies.values():
+        if obj not in inside:
+            collection.objects.link(obj)
+    with signals_blocked():
+        _point_to_copies(rig, copies)
+        model = settings(made)
+        model.rig, model.original, model.collection = made, rig, collection
+        model.anchor = model.body_keys = model.document = None
+        record_of(made).role = "NONE"  # no mechanism of the user's
+        model.symmetric = False
+        model.property_unset("world_backup")
+    for world in (each.rigidbody_world for each in bpy.data.scenes):
+        for held in (world.collection, world.constraints) if world is not None else ():
+            for obj in copies.values():
+                if held is not None and held.objects.get(obj.name) == obj:  # Blender adds a copy to the worlds
+                    held.objects.unlink(obj)
+    scene.collection.children.link(collection)
+    return made
+
+
+def _named_copy(obj: bpy.types.Object) -> bpy.types.Object:
+    made = obj.copy()
+    made.name = "." + obj.name
+    return made
+
+
+def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object, bpy.types.Object]) -> None:
+    """Let the copies of a mechanism's parts refer to each other instead of to the originals."""
+    for obj, made in copies.items():
+        record = record_of(made)
+        if obj != rig and obj.parent in copies:
+            made.parent, made.parent_type = copies[obj.parent], obj.parent_type
+            if obj.parent_type == "BONE":
+                made.parent_bone = obj.parent_bone
+            made.matrix_parent_inverse = rest_parent_inverse(obj)
+        for constraint in made.constraints[:] if obj != rig else ():
+            made.constraints.remove(constraint)
+        if record.model is not None:
+            record.model = copies[rig]
+        record.built_name = made.name
+        for name in ("rest_parent_inverse", "is_at_simulated_pose", "inertia_proxy_share"):
+            record.property_unset(name)
+        record.inertia_proxy = record.inertia_proxy_constraint = record.inertia_proxy_of = None
+        if record.role == "JOINT":
+            record.joint.parent, record.joint.child = (
+                copies.get(end, end) for end in (record.joint.parent, record.joint.child)
+            )
+            _clear_physics_links(record.joint)
+    for bone in copies[rig].pose.bones:
+        for held in bone.constraints:
+            if getattr(held, "target", None) == rig:
+                held.target = copies[rig]  # type: ignore[attr-defined]
+    for restraint in settings(copies[rig]).restraints:
+        restraint.motors.clear()
+        for name in ("joint", "body_a", "body_b"):
+            setattr(restraint, name, copies.get(getattr(restraint, name)))
+
+
+def remove_simulated_copies(simulation: bpy.types.Scene) -> None:
+    """Remove a simulation scene with everything in it."""
+    objects = [*simulation.collection.all_objects]
+    folders = [*simulation.collection.children_recursive]
+    world = simulation.rigidbody_world
+    folders += [held for held in (world.collection, world.constraints) if held is not None] if world is not None else []
+    data = {obj.data for obj in objects}
+    bpy.data.scenes.remove(simulation)
+    bpy.data.batch_remove([*objects, *folders])
+    bpy.data.batch_remove([each for each in data if each is not None and not each.users])
 
 
 @persistent

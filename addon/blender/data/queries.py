@@ -300,6 +300,35 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
     return made
 
 
+def simulation_scene_of(scene: bpy.types.Scene) -> bpy.types.Scene | None:
+    """Return the simulation scene of a scene, or None."""
+    return next((each for each in bpy.data.scenes if _shown_scene(each) == scene), None)
+
+
+def _shown_scene(scene: bpy.types.Scene) -> bpy.types.Scene | None:
+    return scene.knuckle_shown  # type: ignore[attr-defined, no-any-return]
+
+
+def is_simulation_scene(scene: bpy.types.Scene) -> bool:
+    """Return whether a scene simulates the mechanisms of another one."""
+    return _shown_scene(scene) is not None
+
+
+def simulates_here(scene: bpy.types.Scene) -> bool:
+    """Return whether the mechanisms of a scene are simulated in its own rigid-body world."""
+    return is_simulation_scene(scene) or scene.knuckle_simulate_here  # type: ignore[attr-defined]
+
+
+def original_of(rig: bpy.types.Object) -> bpy.types.Object:
+    """Return the mechanism that a simulated copy belongs to; any other mechanism itself."""
+    return settings(rig).original or rig
+
+
+def simulated_copies(simulation: bpy.types.Scene) -> dict[bpy.types.Object, bpy.types.Object]:
+    """Return the copies in a simulation scene by their originals."""
+    return {original_of(rig): rig for rig in rigs_in(simulation)}
+
+
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
     """Return the mechanism's child collection of helpers; without one, as in a file of 1.0, that of the joints."""
     children = settings(rig).collection.children

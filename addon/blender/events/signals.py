@@ -15,6 +15,8 @@ on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
 on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
+#: Called with a scene after its choice between its own rigid-body world and a simulation scene changed.
+on_world_choice: list[Callable[[bpy.types.Scene], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing derives from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
@@ -75,5 +77,6 @@ twin_changed = update_callback(on_twin_change)
 symmetry_changed = update_callback(on_symmetry_change)
 drive_changed = update_callback(on_drive_change)
 world_changed = update_callback(on_world_change)
+world_choice_changed = update_callback(on_world_choice)
 ground_changed = update_callback(on_ground_change)
 body_changed = update_callback(on_body_change)

@@ -32,7 +32,7 @@ from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
 from ..data.facts import ENGINE_PROPERTIES, WORLD_PROPERTIES, push
 from ..data.properties import model as properties
-from ..data.queries import linked_scene_message, prime_parts
+from ..data.queries import linked_scene_message, prime_parts, simulates_here
 from ..events import signals
 from ..physics.bodies.collision import FILTERED_FORMATS
 from ..physics.bodies.inertia import report_inertia
@@ -211,8 +211,13 @@ def store_mechanism_facts(rig: bpy.types.Object, collection: bpy.types.Collectio
 
 
 def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:
-    """Set the frame rate that servos need, unless anything is animated, and a frame range that holds the gait."""
-    if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
+    """Set a frame range that holds the gait.
+
+    Where the scene simulates in its own world, also the frame rate that servos need, unless anything is animated.
+    """
+    if not simulates_here(scene):
+        pass
+    elif frame_rate(scene) != FRAME_RATE and _is_animated(scene):
         report.warn(
             "frame-rate-kept",
             Message(

@@ -22,7 +22,15 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import body_changed, drive_changed, ground_changed, symmetry_changed, twin_changed, world_changed
+from ...events.signals import (
+    body_changed,
+    drive_changed,
+    ground_changed,
+    symmetry_changed,
+    twin_changed,
+    world_changed,
+    world_choice_changed,
+)
 from ...locale import CONTEXT
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
@@ -158,6 +166,10 @@ class KnuckleObject(bpy.types.PropertyGroup):
     keeps_source: BoolProperty(description="It had modifiers when physics was added, and the user chooses its source")
     is_ground: BoolProperty(description="Ground of the scene's mechanisms")
     is_collision_filter: BoolProperty(description="Its constraint is a collision filter of two bodies")
+    is_at_simulated_pose: BoolProperty(description="A simulation placed the body by its parent inverse matrix")
+    rest_parent_inverse: FloatVectorProperty(
+        size=(4, 4), subtype="MATRIX", description="Parent inverse matrix without the simulation"
+    )
 
 
 class KnuckleMaterial(bpy.types.PropertyGroup):
@@ -268,6 +280,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)
+    original: PointerProperty(type=bpy.types.Object, description="Mechanism of which this is the simulated copy")
     controls: PointerProperty(type=KnuckleControls)
     gait_inputs: StringProperty(description="Inputs that the gait reads, separated by commas")
     drive: EnumProperty(
@@ -461,12 +474,23 @@ def register() -> None:
     bpy.types.Scene.knuckle_idle = BoolProperty(  # type: ignore[attr-defined]
         description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}
     )
+    bpy.types.Scene.knuckle_shown = PointerProperty(  # type: ignore[attr-defined]
+        type=bpy.types.Scene, description="Scene whose mechanisms this scene simulates", options={"HIDDEN"}
+    )
+    bpy.types.Scene.knuckle_simulate_here = BoolProperty(  # type: ignore[attr-defined]
+        name="Simulate in This Scene",
+        description="Use this scene's own rigid-body world, with its frame rate, gravity and bodies",
+        default=True,
+        update=world_choice_changed,
+    )
 
 
 def unregister() -> None:
     """Unregister the property groups; their data in a file remain."""
     if not are_properties_registered():
         return
+    del bpy.types.Scene.knuckle_simulate_here  # type: ignore[attr-defined]
+    del bpy.types.Scene.knuckle_shown  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]
     for owner, _cls in POINTERS:

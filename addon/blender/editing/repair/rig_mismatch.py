@@ -16,7 +16,7 @@ from mathutils import Matrix
 from ....core.model import Mechanism
 from ....core.report import FormatError, Report
 from ....core.transforms import inverse
-from ...data.access import armature_of, record_of
+from ...data.access import armature_of, record_of, rest_parent_inverse
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, mechanism_bones, parts
 from ...data.twin_links import parts_by_id
@@ -83,7 +83,7 @@ def _are_bones_unmoved(rig: bpy.types.Object, hung: Sequence[bpy.types.Object]) 
     place = {name: number for number, name in enumerate(names)}
     known = [obj for obj in hung if obj.parent_bone in place]
     now = rests[[place[obj.parent_bone] for obj in known]]
-    then = np.array([flatten_pose(obj.matrix_parent_inverse) for obj in known]).reshape(-1, 4, 4)
+    then = np.array([flatten_pose(rest_parent_inverse(obj)) for obj in known]).reshape(-1, 4, 4)
     slack = _ROUNDING_TOLERANCE * np.maximum(1.0, np.abs(now).max(axis=(1, 2), initial=0.0))
     return bool((np.abs(now - then).max(axis=(1, 2), initial=0.0) <= slack).all())
 

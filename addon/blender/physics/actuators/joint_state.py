@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import bpy
 import numpy as np
@@ -126,6 +127,7 @@ class JointStateArrays:
     dissipative_joints: list[MultiDofJoint]
     pushed: list[MultiDofJoint]
     laws: Mapping[bpy.types.Object, Sequence[JointForceLaw]]  # additional force laws of joints, by their empties
+    scene: bpy.types.Scene | None  # the simulation scene of a simulated copy
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, nested ones included
     _buffer: NDArray[np.float32]
     # of the hinges (h): their indices, their parents and then their children, X and Y of their frames on these
@@ -143,6 +145,10 @@ class JointStateArrays:
 
     def poses(self) -> Array:
         """Return the world poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
+        if self.scene is not None:
+            depsgraph = evaluated_depsgraph(self.scene)
+            found = [obj.evaluated_get(depsgraph).matrix_world for obj in (*self.bodies, self.rig)]
+            return restore_zero_axes(np.array(found, dtype=np.float64))
         stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
         if self._holder is not None:
             try:
@@ -255,6 +261,14 @@ def _transform_points(poses: Array, points: Array) -> Array:
     return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
 
 
+def evaluated_depsgraph(scene: bpy.types.Scene) -> bpy.types.Depsgraph:
+    """Return the depsgraph of a scene that no window shows, as last evaluated."""
+    layer = scene.view_layers[0]
+    if layer.depsgraph is None:
+        layer.update()
+    return cast(bpy.types.Depsgraph, layer.depsgraph)
+
+
 def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
     """Collect the joint state of a mechanism in its present state."""
     bodies = parts(rig, "BODY")
@@ -299,6 +313,7 @@ def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
             if needs_spring_motors(record_of(empty).joint) or empty in driven
         ],
         laws,
+        next(iter(rig.users_scene), None) if settings(rig).original is not None else None,
         next((c for c in _part_collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )

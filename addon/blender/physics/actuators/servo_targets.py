@@ -19,12 +19,13 @@ from ....core.model import Array
 from ....core.report import FormatError, Message, Report
 from ...animation import gait
 from ...animation.rotation_stops import clamp_bone_values, stop_range
-from ...data.access import record_of
-from ...data.channels import is_screw_driver_curve, pose_curves, servo_channels
+from ...data.access import record_of, settings
+from ...data.channels import is_screw_driver_curve, pose_curves, servo_channels, settings_curves
 from ...data.conversion import add_to_report
+from ...data.queries import original_of
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
-from ..world.rigidbody_world import first_frame
+from ..world.rigidbody_world import FRAME_RATE, first_frame, frame_rate
 from .control_laws import steady_increment
 from .joint_state import JointStateArrays
 
@@ -34,19 +35,22 @@ _ChannelKey = tuple[str, int]
 class ServoTargets:
     """Targets of a mechanism's servos during a simulation.
 
+    A copy in a simulation scene tracks what its original is told. Only bones that strips or drivers move are its own,
+    since the simulation scene evaluates these.
+
     Attributes:
         gait: The gait that they track; None: the bones.
         first: First frame of the simulation.
     """
 
     def __init__(self, scene: bpy.types.Scene, joint_state: JointStateArrays, stretch: int) -> None:
-        self._scene, self._joint_state, self._rig = scene, joint_state, joint_state.rig
+        self._scene, self._joint_state, self._rig = scene, joint_state, original_of(joint_state.rig)
         self.first, self._stretch = first_frame(scene), stretch
-        self.gait: Gait | None = _read_gait(joint_state.rig)
+        self.gait: Gait | None = _read_gait(self._rig)
         self._feedback = self._feedback_indices()
         self._held, self._has_velocity_target = (self._gait_indices(velocity) for velocity in (False, True))
-        self._curves = pose_curves(joint_state.rig)
-        self._channels = servo_channels(joint_state.rig)
+        self._curves = pose_curves(self._rig)
+        self._channels = servo_channels(self._rig)
         every = [channel for own in self._channels.values() for channel in own]
         self._live = BoneTargets(joint_state.rig, {curve for channel in every for curve in channel.curves()})
         self._keys = self._key_sources()
@@ -243,6 +247,17 @@ class BoneTargets:
     def _read(self, key: _ChannelKey) -> float:
         path, index = key
         return float(self._rig.path_resolve(path)[index])
+
+
+def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+    """Return the count of control steps per frame, several in a scene with a low frame rate.
+
+    One where anything is animated by Blender itself, which is evaluated at the scene's own frames only.
+    """
+    keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
+    if keyed or has_other_animation(scene, rig):
+        return 1
+    return math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

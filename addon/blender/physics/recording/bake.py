@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import TypeVar
 
 import bpy
@@ -26,6 +25,7 @@ from ...data.channels import (
     settings_curves,
 )
 from ...data.conversion import add_to_report
+from ...data.queries import simulated_copies, simulates_here
 from ...rig.ball_channels import coordinates_from_keys, nearest_rotation_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.joint_state import (
@@ -35,8 +35,9 @@ from ..actuators.joint_state import (
     multi_dof_bone_coordinates,
     unwrap_to,
 )
-from ..actuators.servo_targets import has_other_animation
+from ..actuators.servo_targets import steps_per_frame
 from ..simulation import cached_frames
+from ..simulation.frame_handlers import prepare_simulation_scene
 from ..simulation.recording import (
     Recording,
     SimulationError,
@@ -45,13 +46,11 @@ from ..simulation.recording import (
     update_body_key_constraints,
     write_body_keys,
 )
-from ..simulation.session import controller_at, time_stretched
+from ..simulation.session import controller_at, session_of, time_stretched
 from ..simulation.setup import build_physics
 from ..world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs, stopped_world_message
 from ..world.rigidbody_world import (
-    FRAME_RATE,
     first_frame,
-    frame_rate,
     has_own_settings,
     match_scene_timing,
     reset_cache,
@@ -99,45 +98,51 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         raise ValueError(
             Message("Frame range: physics begins at frame {}, after the last frame {}. Choose a later end", first, last)
         )
-    before = scene.frame_current, scene.frame_subframe
     frames = np.arange(first, last + 1, dtype=np.float64)
-    steps = steps_per_frame(scene, rig)
+    stepped, moved = scene, rig
+    if simulates_here(scene):
+        steps = steps_per_frame(scene, rig)
+    else:
+        stepped = prepare_simulation_scene(scene)
+        moved, steps = simulated_copies(stepped)[rig], session_of(stepped).stretch
+    before = stepped.frame_current, stepped.frame_subframe
     poses, values, lifts, targets, several, drives = [], [], [], [], [], []
-    with _cache_range(scene, first, first + (last - first) * steps), time_stretched(scene, steps):
+    slowed = time_stretched(scene, steps) if stepped == scene else nullcontext()
+    with _cache_range(stepped, first, first + (last - first) * steps), slowed:
         try:
-            reset_cache(scene)
-            rate = step_rate(scene)
+            reset_cache(stepped)
+            rate = step_rate(stepped)
             for number in range((last - first) * steps + 1):
-                scene.frame_set(first + number)
-                if scene.rigidbody_world is None:
+                stepped.frame_set(first + number)
+                if stepped.rigidbody_world is None:
                     raise SimulationError(
                         "The rigid-body world was removed during the simulation", remedy="Simulate again."
                     )
                 if number == 0:
-                    joint_state = gather_joint_state(rig)
+                    joint_state = gather_joint_state(moved)
                     begun, others = bone_coordinates(joint_state), multi_dof_bone_coordinates(joint_state)
                 pose = joint_state.poses()
                 _require_finite(joint_state, pose, first + number // steps)
                 poses.append(pose)
                 values.append(joint_state.coordinates(pose))
                 if number % steps == 0:
-                    lifts.append(settings(rig).ground_offset)
-                    run = controller_at(scene, rig, first + number)
+                    lifts.append(settings(moved).ground_offset)
+                    run = controller_at(stepped, moved, first + number)
                     targets.append(np.full(len(joint_state.joints), np.nan) if run is None else run.servo_targets)
                     several.append({} if run is None else run.multi_dof_targets)
                     drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(drives), len(frames)
         finally:
-            reset_cache(scene)
-            cached_frames.invalidate_run(scene)
-            scene.frame_set(before[0], subframe=before[1])
+            reset_cache(stepped)
+            cached_frames.invalidate_run(stepped)
+            stepped.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(joint_state.joints))
     track[0] = unwrap_to(track[0], begun, joint_state.turns)
     track[:, joint_state.turns] = np.unwrap(track[:, joint_state.turns], axis=0)  # whole turns are counted step by step
     chased = np.array(targets).reshape(len(targets), len(joint_state.joints))
     every, size, scales = to_recording_units(np.array(poses))
     return Recording(
-        joint_state,
+        joint_state if moved == rig else gather_joint_state(rig),
         frames,
         every[::steps],
         track[::steps],
@@ -192,17 +197,6 @@ def _run_steps(steps: StepGenerator[T], progress: ProgressCallback | None) -> T:
                 return end.value
             if progress is not None:
                 progress(done, total)
-
-
-def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """Return the count of control steps per frame, several in a scene with a low frame rate.
-
-    One where anything is animated by Blender itself, which is evaluated at the scene's own frames only.
-    """
-    keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
-    if keyed or has_other_animation(scene, rig):
-        return 1
-    return math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
 
 
 @contextmanager

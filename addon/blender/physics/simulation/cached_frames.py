@@ -305,7 +305,8 @@ def _frame_problem(scene: bpy.types.Scene, run: CachedRun | None) -> str:
         )
     if run is None or not run.has_frames or scene.frame_current <= run.reach:
         return "Physics: this frame is not simulated with the present settings. Bake, or play from the first frame"
-    return Message("Physics: simulated up to frame {} only. Bake, or play from the first frame", run.reach)
+    reach = first_frame(scene) + (run.reach - first_frame(scene)) // session_of(scene).stretch
+    return Message("Physics: simulated up to frame {} only. Bake, or play from the first frame", reach)
 
 
 def set_frame_note(scene: bpy.types.Scene, text: str) -> None:

@@ -10,6 +10,7 @@ from ...data.access import record_of, settings
 from ...data.channels import settings_curves
 from ...data.conversion import initial_dof_coordinates
 from ...data.properties.model import DRIVES
+from ...data.queries import original_of
 from ...data.rigid_bodies import apply_masses, store_typed_mass
 from ..actuators.actuator import Actuator, SimulationState
 from ..actuators.dof_servos import (
@@ -46,16 +47,16 @@ class ModelController:
     """Controller of one mechanism's simulation, from its first frame. Steps go one frame at a time.
 
     Attributes:
-        rig: The armature.
+        rig: The armature; of a copy in a simulation scene. Drive and control law are the original's.
         joint_state: State of its joints.
         drive: KEYS, SERVO or LIMP at present.
         commanded_frame: The frame of the last commanded step.
     """
 
     def __init__(self, scene: bpy.types.Scene, rig: bpy.types.Object, stretch: int = 1) -> None:
-        self.scene, self.rig = scene, rig
+        self.scene, self.rig, self._original = scene, rig, original_of(rig)
         self.joint_state: JointStateArrays = gather_joint_state(rig)
-        self._settings = settings_curves(rig)
+        self._settings = settings_curves(self._original)
         self.drive = ""
         for obj in self.joint_state.bodies:
             store_typed_mass(obj)
@@ -93,7 +94,7 @@ class ModelController:
 
     def _has_drive(self, drives: set[str]) -> bool:
         """Return whether a mechanism has one of these drives now, or may have it at some keyed frame."""
-        return settings(self.rig).drive in drives or ("knuckle.drive", 0) in self._settings
+        return settings(self._original).drive in drives or ("knuckle.drive", 0) in self._settings
 
     def _uses_physics(self) -> bool:
         return self._has_drive({"SERVO", "LIMP"})
@@ -114,7 +115,7 @@ class ModelController:
         """Return the drive (KEYS, SERVO or LIMP) at a frame; it may be keyed."""
         curve = self._settings.get(("knuckle.drive", 0))
         if curve is None:
-            return settings(self.rig).drive
+            return settings(self._original).drive
         return DRIVES[min(max(int(curve.evaluate(frame)), 0), len(DRIVES) - 1)]
 
     def stand_on_ground(self) -> bool:
@@ -185,7 +186,7 @@ class ModelController:
             actuator.update(state)
 
     def _state(self, frame: int, poses: Array) -> SimulationState:
-        law = settings(self.rig).law
+        law = settings(self._original).law
         if law == "AUTO":
             law = "TRACK" if self._targets.gait is None else "JUICE"
         return SimulationState(self.joint_state, poses, step_rate(self.scene), frame, self.drive, law)

@@ -8,20 +8,25 @@ from typing import Any
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from mathutils import Matrix
 
 from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import settings, world_of
-from ...data.change_counter import SceneModels, models_between_changes
+from ...data.change_counter import SceneModels, change_key, models_between_changes
 from ...data.conversion import add_to_report
-from ...data.queries import rigs_in
+from ...data.copied_mechanisms import copy_for_simulation, remove_simulated_copies
+from ...data.queries import is_simulation_scene, parts, rigs_in, simulated_copies, simulates_here, simulation_scene_of
 from ..actuators.initial_velocity import INITIAL_ITERATIONS, INITIAL_STEP
-from ..actuators.joint_state import gather_joint_state
+from ..actuators.joint_state import evaluated_depsgraph, gather_joint_state
 from ..actuators.motors import stop_all_motors
+from ..actuators.servo_targets import steps_per_frame
 from ..workarounds.constraint_removal import is_emptying_simulation, note_step, remove_dangling_constraints
 from ..workarounds.initial_state import AnimationPause, InitialStep, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
+from ..world.anchor import place_simulated, restore_rest_poses
 from ..world.membership import (
+    create_simulation_scene,
     is_moved_by_physics,
     release_switched_on_world,
     resume_simulation,
@@ -29,7 +34,7 @@ from ..world.membership import (
     switch_world_off,
     switch_world_on,
 )
-from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
+from ..world.rigidbody_world import first_frame, match_scene_timing, match_simulation_world, reset_cache
 from . import cached_frames
 from .controller import ModelController
 from .recording import rigs_with_body_keys, update_body_key_constraints
@@ -68,6 +73,9 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     session.has_stepped, session.moved = False, ()
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
+    if not simulates_here(scene):
+        _advance_simulation(scene)
+        return
     world = scene.rigidbody_world
     if world is None or session.is_internal or is_emptying_simulation(scene):
         return
@@ -218,6 +226,131 @@ def _add_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelContr
     return run
 
 
+# ------------------------------------------------------------------------------------ simulation scenes
+
+
+def _advance_simulation(scene: bpy.types.Scene) -> None:
+    """Advance the simulation scene of a scene to its present frame, before that is evaluated.
+
+    It is stepped where frames advance by one, and shows what it has of other frames.
+    """
+    session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
+    last, session.last_frame = session.last_frame, frame
+    if session.is_internal or not _moved_by_physics(simulated_rigs(scene)):
+        return
+    if frame <= start:
+        simulation = prepare_simulation_scene(scene)
+        simulation.frame_set(start)
+        return
+    found = simulation_scene_of(scene)
+    if found is None:
+        return
+    goal = start + (frame - start) * session_of(found).stretch
+    if last == frame - 1 and found.frame_current < goal <= found.frame_current + session_of(found).stretch:
+        for step in range(found.frame_current + 1, goal + 1):
+            found.frame_set(step)
+    else:
+        run = cached_frames.cached_run_of(found)
+        if run is not None and run.has_frames and session.mark != _fingerprint(scene):
+            cached_frames.invalidate_run(found)
+        found.frame_set(goal)
+
+
+def _fingerprint(scene: bpy.types.Scene) -> bytes:
+    return cached_frames.fingerprint(scene, simulated_rigs(scene))
+
+
+def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
+    """Return the simulation scene of a scene, with copies of the mechanisms as they are now.
+
+    The settings of its world are those of the scene's. They are copied again after any change.
+    """
+    session, found = session_of(scene), simulation_scene_of(scene)
+    rigs = list(simulated_rigs(scene))
+    for rig in rigs:
+        restore_rest_poses(rig)
+    if found is None or session.prepared != change_key() or session.mark != _fingerprint(scene):
+        if found is not None:
+            remove_simulated_copies(found)
+        found = create_simulation_scene(scene)
+        for rig in rigs:
+            copy = copy_for_simulation(rig, found)
+            add_to_report(rig, build_physics(found, copy, is_new=True))
+        evaluated_depsgraph(found).update()
+        session.prepared = change_key()
+    moved = [copy for rig, copy in simulated_copies(found).items() if is_moved_by_physics(rig)]
+    steps = min((steps_per_frame(found, copy) for copy in moved), default=1)
+    session_of(found).stretch = steps
+    match_simulation_world(scene, found, rigs, steps)
+    session.mark = _fingerprint(scene)
+    return found
+
+
+def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Show the bodies of a scene where its simulation scene has them, after the evaluation of a frame.
+
+    Args:
+        scene: The scene that shows them.
+        depsgraph: Its evaluated depsgraph, which may be that of a render.
+    """
+    simulation = simulation_scene_of(scene)
+    if simulation is None or session_of(scene).is_internal:
+        return
+    cached_frames.set_frame_note(scene, cached_frames.frame_note(simulation))
+    run, is_begun = session_of(simulation).run, scene.frame_current > first_frame(scene)
+    for rig, copy in simulated_copies(simulation).items():
+        going = session_of(simulation).controller_of(copy)
+        drive = settings(rig).drive if going is None else going.drive
+        if is_begun and drive != "KEYS" and run is not None and run.has_frames:
+            _show_bodies(rig, copy, simulation, depsgraph)
+        else:
+            restore_rest_poses(rig)
+
+
+def _show_bodies(
+    rig: bpy.types.Object, copy: bpy.types.Object, simulation: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
+) -> None:
+    simulated = evaluated_depsgraph(simulation)
+    for obj, made in zip(parts(rig, "BODY"), parts(copy, "BODY"), strict=True):
+        if obj.parent is None or obj.rigid_body is None:
+            continue
+        parent = obj.parent.evaluated_get(depsgraph)
+        above = parent.matrix_world
+        if obj.parent_type == "BONE" and parent.pose is not None and obj.parent_bone in parent.pose.bones:
+            bone = parent.pose.bones[obj.parent_bone]
+            above = above @ bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
+        place_simulated(obj, made.evaluated_get(simulated).matrix_world, above)
+
+
+def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
+    """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any."""
+    simulation = simulation_scene_of(scene)
+    if not _moved_by_physics(simulated_rigs(scene)):
+        if simulation is not None:
+            remove_simulated_copies(simulation)
+        cached_frames.set_frame_note(scene, "")
+    elif scene.frame_current <= first_frame(scene):
+        prepare_simulation_scene(scene).frame_set(first_frame(scene))
+    if drive == "KEYS":
+        restore_rest_poses(rig)
+
+
+@persistent
+def restore_before_save(*_args: Any) -> None:
+    """Show bodies on their bones before the file is saved: simulated poses are no part of it."""
+    for scene in bpy.data.scenes:
+        for rig in rigs_in(scene):
+            restore_rest_poses(rig)
+
+
+@persistent
+def show_after_save(*_args: Any) -> None:
+    """Show bodies where the simulation has them again."""
+    for scene in bpy.data.scenes:
+        if simulation_scene_of(scene) is not None:
+            show_simulation(scene, evaluated_depsgraph(scene))
+
+
 def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
     world, session = scene.rigidbody_world, session_of(scene)
@@ -241,6 +374,8 @@ def finish_frame(scene: bpy.types.Scene) -> None:
     At the second frame, when Blender has built its simulation, poses and joints are released.
     """
     session = session_of(scene)
+    if not simulates_here(scene):
+        return
     if _release_pins(scene):
         live_solver.before_frame(scene, models_between_changes(scene))  # input joints move again
     if session.is_internal or is_emptying_simulation(scene):
@@ -297,6 +432,9 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
     At frames that are not simulated they stay with their bones until a simulation begins.
     """
     session = session_of(scene)
+    if not simulates_here(scene):
+        _switch_copies(scene, rig, drive)
+        return
     if switch_world_on(scene) and session.is_simulated_at(rig, scene.frame_current):
         _run_internally(scene, lambda: resume_simulation(scene))
     drop_controller(rig)
@@ -340,6 +478,8 @@ def reset_after_undo(*_args: Any) -> None:
 @persistent
 def reset_after_load(*_args: Any) -> None:
     """Reset a loaded file to the first frame of its simulation, which it does not contain."""
+    for scene in [each for each in bpy.data.scenes if is_simulation_scene(each)]:
+        remove_simulated_copies(scene)
     for scene in bpy.data.scenes:
         switch_world_off(scene)
         world = scene.rigidbody_world

@@ -15,9 +15,10 @@ from ...data import datablocks
 from ...data.access import armature_settings, record_of, settings, world_of
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
-from ...data.conversion import dof_records, is_angle, set_dof_fields
+from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
+from ...data.copied_mechanisms import remove_simulated_copies
 from ...data.properties.joint import KnuckleDof
-from ...data.queries import parts, rig_of
+from ...data.queries import parts, rig_of, simulation_scene_of
 from ...data.rigid_bodies import apply_masses
 from ...events import signals
 from ...events.handlers import Connections, Handlers, connect, disconnect, register_states, unregister_states
@@ -26,6 +27,7 @@ from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
 from ..workarounds import undo_guard
+from ..world.anchor import restore_rest_poses
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
 from . import cached_frames, live_input
@@ -35,12 +37,23 @@ from .frame_handlers import (
     finish_frame,
     reset_after_load,
     reset_after_undo,
+    restore_before_save,
+    show_after_save,
+    show_simulation,
     switch_drive,
     update_world_rest,
 )
 from .recording import update_body_key_constraints
 from .session import session_of
-from .setup import apply_friction, build_physics, is_physics_complete, update_ground
+from .setup import (
+    apply_friction,
+    build_physics,
+    clear_physics,
+    is_physics_complete,
+    restore_typed_frictions,
+    typed_frictions,
+    update_ground,
+)
 
 #: Fields in the unit of the joint value: copied between rotations, or between translations, only.
 _FIELDS_WITH_UNIT = {"lower", "upper", "rest"}
@@ -125,6 +138,22 @@ def apply_ground_edit(armature: bpy.types.Armature) -> None:
             switch_drive(scene, each, settings(each).drive)
 
 
+def apply_world_choice(scene: bpy.types.Scene) -> None:
+    """Rebuild the physics of a scene's mechanisms after it chose another scene to simulate in."""
+    rigs = list(simulated_rigs(scene))
+    drives, frictions = [settings(rig).drive for rig in rigs], [typed_frictions(rig) for rig in rigs]
+    simulation = simulation_scene_of(scene)
+    if simulation is not None:
+        remove_simulated_copies(simulation)
+    for rig in rigs:
+        restore_rest_poses(rig)
+        clear_physics(scene, rig)
+    for rig, drive, typed in zip(rigs, drives, frictions, strict=True):
+        add_to_report(rig, build_physics(scene, rig))
+        restore_typed_frictions(typed)
+        settings(rig).drive = drive
+
+
 def apply_body_edit(obj: bpy.types.Object) -> None:
     """Update after an edit of a body's mass in its record."""
     if obj.rigid_body is not None:
@@ -150,6 +179,7 @@ def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
     live_solver.after_frame(scene, depsgraph, models)
     rotation_stops.after_evaluation(depsgraph, models)  # dependent joints are posed by then
     finish_frame(scene)
+    show_simulation(scene, depsgraph)
 
 
 @persistent
@@ -178,6 +208,8 @@ _HANDLERS: Handlers = (
     ("redo_pre", live_input.end_live_sessions),
     ("load_pre", live_input.end_live_sessions),
     ("save_pre", rotation_stops.before_save),
+    ("save_pre", restore_before_save),
+    ("save_post", show_after_save),
     ("load_post", rotation_stops.after_load),
     ("load_post", reset_after_load),
     ("load_post", live_solver.after_load),
@@ -197,6 +229,7 @@ _CONNECTIONS: Connections = (
     (signals.on_world_change, apply_world_edit),
     (signals.on_ground_change, apply_ground_edit),
     (signals.on_body_change, apply_body_edit),
+    (signals.on_world_choice, apply_world_choice),
     (signals.on_ticked_value, set_on_ticked_dofs),
     (signals.on_servo_chosen, store_chosen_servo),
     (signals.servo_name_providers, servo_names_by_joint),

@@ -87,6 +87,8 @@ class SimulationSession(RuntimeState):
         note: The reason why the frame shown is not the simulation's; empty if it is.
         is_protected: The cache is marked as baked while it is read.
         stretch: Frames that the present simulation takes for each frame of the scene.
+        prepared: Key of the changes at which the mechanisms were last copied into the simulation scene.
+        mark: Fingerprint of the mechanisms at that time.
     """
 
     lifetime: ClassVar = Lifetime.FILE
@@ -104,6 +106,8 @@ class SimulationSession(RuntimeState):
     note: str = ""
     is_protected: bool = False
     stretch: int = 1
+    prepared: tuple[int, ...] = ()
+    mark: bytes = b""
 
     def controller_of(self, rig: bpy.types.Object) -> ModelController | None:
         """Return the controller of a mechanism, or None."""
@@ -134,7 +138,7 @@ class SimulationSession(RuntimeState):
         self.frames.clear()
         self.pins.clear()
         self.world_size = self.rested_world_size = ()
-        self.moved, self.models = (), None
+        self.moved, self.models, self.prepared = (), None, ()
         self.has_stepped = self.is_internal = False
         if self.run is not None:
             self.run.interrupt()

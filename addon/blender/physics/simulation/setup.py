@@ -15,7 +15,14 @@ from ...data.conversion import clear_message
 from ...data.datablocks import objects_in_collections, still_exists
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleObject
-from ...data.queries import child_collection, inertia_proxies, own_inertia_proxy, parts, proxy_welds
+from ...data.queries import (
+    child_collection,
+    inertia_proxies,
+    own_inertia_proxy,
+    parts,
+    proxy_welds,
+    simulates_here,
+)
 from ...data.rigid_bodies import MIN_MASS, store_typed_mass
 from ...scene.meshes import box
 from ...scene.temporary_scene import ObjectSequence
@@ -96,10 +103,12 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
             report_distortion(rig, report)
         report_unsupported(joints, report)
         report_restraints(rig, report)
+        is_stepped = simulates_here(scene)
         held = [empty for empty in joints if _needs_constraint(joint_record(empty), welded)]
-        _set_up_constraints(rig, world, linked, held, report)
-        apply_collision_filter(rig, world, report)
-        if settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
+        _set_up_constraints(rig, world, linked, held, report, is_stepped)
+        if is_stepped:
+            apply_collision_filter(rig, world, report)
+        if is_stepped and settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
             ensure_ground(scene, rig, world)
     reset_cache(scene)
     switch_world_on(scene)
@@ -131,7 +140,8 @@ def _set_up_bodies(
     """Set up the rigid bodies of a mechanism, and inertia proxies where needed."""
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).active]
     children, friction = collision_children(rig), store_friction(rig)
-    kinematic = settings(rig).drive == "KEYS"
+    is_stepped = simulates_here(scene)
+    kinematic = not is_stepped or settings(rig).drive == "KEYS"
     fresh, held = NewObjectDefaults(), bodies_of(world).objects
     if any(obj not in linked for obj in bodies):
         mark_unsimulated(rig)
@@ -146,7 +156,8 @@ def _set_up_bodies(
         values = set_up_collision(obj, children.get(obj, ()), world, linked)
         values |= _rigid_body_settings(record_of(obj), friction, kinematic, obj in welded)
         fresh.put(obj.rigid_body, values, is_new)
-    set_up_inertia_proxies(bodies, children, WorldMembership(world, linked, objects_in_collections()), kinematic)
+    if is_stepped:
+        set_up_inertia_proxies(bodies, children, WorldMembership(world, linked, objects_in_collections()), kinematic)
     _remove_inertia_proxies(scene, *drop_unused_inertia_proxies(rig))
     report_light_bodies(bodies, report)
 
@@ -157,6 +168,7 @@ def _set_up_constraints(
     linked: Collection[bpy.types.Object],
     held: list[bpy.types.Object],
     report: Report,
+    is_stepped: bool,
 ) -> None:
     """Set up the constraints of joints, given by their empties."""
     for empty in filter(is_unusable_constraint, held):
@@ -166,7 +178,8 @@ def _set_up_constraints(
             where=empty.name,
         )
     held = [empty for empty in held if not is_unusable_constraint(empty)]
-    if any(joint_record(empty).at_world for empty in held) or point_restraints(rig) or begins_with_velocity(rig):
+    at_world = any(joint_record(empty).at_world for empty in held)
+    if is_stepped and (at_world or point_restraints(rig) or begins_with_velocity(rig)):
         ensure_anchor(rig, world)
     model, fresh = settings(rig), NewObjectDefaults()
     for empty in held:
@@ -202,6 +215,8 @@ def is_physics_complete(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     records = {empty: record_of(empty).joint for empty in parts(rig, "JOINT")}
     welded = welded_to_world(records.values())
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
+    if not simulates_here(scene):
+        return all(empty.name in world.constraints.objects for empty in needed)
     linked, anchor = set(world.constraints.objects), own_anchor(rig)
     anchored = anchor is not None and anchor.name in world.collection.objects
     if any(record_of(obj).inertia_proxy_share and own_inertia_proxy(obj) is None for obj in parts(rig, "BODY")):

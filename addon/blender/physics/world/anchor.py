@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import bpy
+from mathutils import Matrix
 
 from ...data.access import bodies_of, record_of, rigid_body_of, settings
 from ...data.caching import joint_record
@@ -128,6 +129,27 @@ def set_kinematic(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> 
     for body in bodies:
         if body.kinematic != follow:
             body.kinematic = follow
+
+
+def place_simulated(obj: bpy.types.Object, pose: Matrix, parent: Matrix) -> None:
+    """Show a body at its simulated world pose, given the present world pose of its parent.
+
+    The parent inverse matrix takes the difference, so that the body's own transform, in which edits are, stays.
+    """
+    record = record_of(obj)
+    if not record.is_at_simulated_pose:
+        record.rest_parent_inverse, record.is_at_simulated_pose = obj.matrix_parent_inverse, True
+    obj.matrix_parent_inverse = parent.inverted_safe() @ pose @ obj.matrix_basis.inverted_safe()
+
+
+def restore_rest_poses(rig: bpy.types.Object) -> None:
+    """Show a mechanism's bodies on their bones again."""
+    for obj in parts(rig, "BODY"):
+        record = record_of(obj)
+        if record.is_at_simulated_pose:
+            obj.matrix_parent_inverse = record.rest_parent_inverse
+            record.property_unset("rest_parent_inverse")
+            record.property_unset("is_at_simulated_pose")
 
 
 def raise_model(rig: bpy.types.Object, height: float) -> None:

@@ -1,5 +1,9 @@
 """Scene in which a mechanism is simulated (one only, however many scenes show it), and idle rigid-body worlds.
 
+The rigid bodies and constraints of a mechanism are in the world of that scene. With *Simulate in This Scene* that world
+is stepped too. Otherwise it is never switched on for mechanisms, and copies of them are simulated in a hidden
+*simulation scene*, which has a world, a gravity and a control rate of its own.
+
 The scene's rigid-body world is off while nothing in it is simulated: as long as every mechanism follows its bones and
 no other active body takes part.
 
@@ -19,7 +23,7 @@ import bpy
 from ....core.report import Message
 from ...data.access import record_of, settings, world_of
 from ...data.channels import settings_curves
-from ...data.queries import is_in_scene, is_part, rigs_in
+from ...data.queries import is_in_scene, is_part, original_of, rigs_in, simulates_here
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
@@ -70,6 +74,23 @@ def scene_to_simulate_in(rig: bpy.types.Object) -> bpy.types.Scene | None:
     return here if here is not None and is_in_scene(here, rig) else next(iter(rig.users_scene), None)
 
 
+#: Name of simulation scenes: Blender leaves names with a leading dot out of its lists.
+_SCENE_NAME = ".Knuckle Simulation"
+#: Frames of a simulation scene, more than anyone waits for: its simulation does not end with the range of the other.
+SIMULATED_FRAMES = 100_000
+
+
+def create_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
+    """Create the simulation scene of a scene, with the same frame rate and first frame."""
+    made = bpy.data.scenes.new(_SCENE_NAME)
+    made.knuckle_shown = scene  # type: ignore[attr-defined]
+    made.frame_start = max(scene.frame_start, 0)  # Blender's physics has no frames below 0
+    made.frame_end = made.frame_start + SIMULATED_FRAMES
+    made.render.fps, made.render.fps_base = scene.render.fps, scene.render.fps_base
+    made.unit_settings.scale_length = scene.unit_settings.scale_length
+    return made
+
+
 def simulated_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     """Yield the mechanisms of a scene whose physics is in it."""
     return (rig for rig in rigs_in(scene) if is_simulated(rig, scene))
@@ -90,7 +111,7 @@ def simulated_elsewhere_message(scene: bpy.types.Scene, rig: bpy.types.Object) -
 def stopped_world_message(scene: bpy.types.Scene) -> str:
     """Return a message if the scene's world is switched off or baked, so that Blender takes no steps; else empty."""
     world = scene.rigidbody_world
-    if world is None:
+    if world is None or not simulates_here(scene):
         return ""
     if not world.enabled and not scene.knuckle_idle:  # type: ignore[attr-defined]
         return "Rigid-body world: disabled. Enable it (Scene properties, Rigid Body World)"
@@ -100,7 +121,8 @@ def stopped_world_message(scene: bpy.types.Scene) -> str:
 
 
 def is_moved_by_physics(rig: bpy.types.Object) -> bool:
-    """Return whether physics moves a mechanism, now or at some keyed frame."""
+    """Return whether physics moves a mechanism, now or at some keyed frame; a copy moves as its original does."""
+    rig = original_of(rig)
     return settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)
 
 
@@ -169,7 +191,7 @@ def _is_needed(scene: bpy.types.Scene) -> bool:
 
     That is a mechanism, or another active body that is not kinematic or whose animation may change that.
     """
-    if any(map(is_moved_by_physics, simulated_rigs(scene))):
+    if simulates_here(scene) and any(map(is_moved_by_physics, simulated_rigs(scene))):
         return True
     held = world_of(scene).collection
     return any(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Sequence
 
@@ -13,8 +14,8 @@ from ....core.report import Message, Report
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
-from ...data.queries import rigs_in
-from .membership import simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
+from ...data.queries import rigs_in, simulates_here
+from .membership import SIMULATED_FRAMES, simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
 from .solver_settings import (
     SolverSettings,
     apply_solver_settings,
@@ -65,9 +66,10 @@ def ensure_world(
             before.made_collection = before.made_constraints = came
             _tag_backup(scene, before)
             before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
-        scene.use_gravity = True
-        scene.gravity = world_gravity(rig)
-    else:
+        if simulates_here(scene):
+            scene.use_gravity = True
+            scene.gravity = world_gravity(rig)
+    elif simulates_here(scene):
         if has_other_gravity(scene, rig):
             report.warn("gravity-kept", Message("Gravity of the scene: {}", _gravity_difference(scene, rig)))
         if stopped := stopped_world_message(scene):
@@ -84,8 +86,9 @@ def ensure_world(
     if world.constraints is None:
         world.constraints = bpy.data.collections.new("RigidBodyConstraints")
         before.made_constraints = True
-    cache.frame_start = min(cache.frame_start, scene.frame_start)
-    cache.frame_end = max(cache.frame_end, scene.frame_end)
+    if before.made_world or simulates_here(scene):
+        cache.frame_start = min(cache.frame_start, scene.frame_start)
+        cache.frame_end = max(cache.frame_end, scene.frame_end)
     if scene.frame_start < cache.frame_start:
         report.warn(
             "negative-frames",
@@ -226,6 +229,41 @@ def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Non
         )
 
 
+def match_simulation_world(
+    scene: bpy.types.Scene, simulation: bpy.types.Scene, rigs: Sequence[bpy.types.Object], steps: int
+) -> None:
+    """Let a simulation scene have the rate, substeps and iterations that the scene it belongs to asks for.
+
+    Where the scene's world is the user's, substeps and iterations are those of the mechanisms.
+
+    Args:
+        scene: The scene that shows the mechanisms.
+        simulation: Its simulation scene.
+        rigs: The mechanisms.
+        steps: The count of frames of the simulation scene for each frame of the scene.
+    """
+    world, own = world_of(scene), world_of(simulation)
+    keeper = _backup_rig(scene)
+    if keeper is not None and settings(keeper).world_backup.made_world:
+        match_scene_timing(scene)
+        substeps, iterations = world.substeps_per_frame, world.solver_iterations
+    else:
+        fit = merge_solver_settings([chosen_solver_settings(rig) for rig in rigs])
+        substeps, iterations = fit.substeps(frame_rate(scene)), fit.iterations
+    speed = world.time_scale / steps
+    if (simulation.render.fps, simulation.render.fps_base) != (scene.render.fps, scene.render.fps_base):
+        simulation.render.fps, simulation.render.fps_base = scene.render.fps, scene.render.fps_base
+    wanted = {"substeps_per_frame": math.ceil(substeps / steps), "solver_iterations": iterations, "time_scale": speed}
+    for name, value in wanted.items():
+        if getattr(own, name) != np.float32(value):
+            setattr(own, name, value)
+    start = first_frame(scene)
+    if simulation.frame_start != start:
+        simulation.frame_start, simulation.frame_end = start, start + SIMULATED_FRAMES
+    if (own.point_cache.frame_start, own.point_cache.frame_end) != (simulation.frame_start, simulation.frame_end):
+        own.point_cache.frame_start, own.point_cache.frame_end = simulation.frame_start, simulation.frame_end
+
+
 def has_own_settings(scene: bpy.types.Scene) -> bool:
     """Return whether the substeps and iterations of a scene's world are those that we set, and not the user's."""
     keeper = _backup_rig(scene)
@@ -251,6 +289,8 @@ def step_rate(scene: bpy.types.Scene) -> float:
 def first_frame(scene: bpy.types.Scene) -> int:
     """Return the frame at which the scene's physics starts; without a world the first frame of the scene."""
     world = scene.rigidbody_world
+    if not simulates_here(scene):
+        return max(scene.frame_start, 0)  # Blender's physics has no frames below 0
     return scene.frame_start if world is None else world.point_cache.frame_start
 
 

@@ -11,7 +11,7 @@ from mathutils import Matrix, Vector
 
 from ....core.model import Array
 from ....core.report import Message, Report
-from ...data.access import armature_of
+from ...data.access import armature_of, rest_parent_inverse
 from ...data.queries import parts
 
 #: Difference of the scale from 1 below which a mechanism counts as unscaled.
@@ -88,7 +88,7 @@ def _moved_bone(rig: bpy.types.Object) -> str:
     for obj in bodies:
         bone = bones.get(obj.parent_bone) if obj.parent_type == "BONE" else None
         if bone is not None:
-            there = bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+            there = bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ rest_parent_inverse(obj)
             if all((row.xyz - axis).length < _EVENNESS_TOLERANCE for row, axis in zip(there, _AXES, strict=False)) and (
                 there.translation.length < _EVENNESS_TOLERANCE * bone.length
             ):

@@ -20,7 +20,7 @@ from ....core.model import Array, Mechanism
 from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves
-from ...data.access import armature_of, record_of
+from ...data.access import armature_of, record_of, rest_parent_inverse
 from ...data.channels import bone_of_path
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, parts, root_bones, servo_bones
@@ -256,7 +256,7 @@ class DesignPoses:
         basis = obj.matrix_basis
         back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
-            hung = obj.matrix_parent_inverse if back is None else back @ obj.matrix_parent_inverse
+            hung = rest_parent_inverse(obj) if back is None else back @ rest_parent_inverse(obj)
             return basis if hung == _IDENTITY or _is_identity(hung, obj) else _snap_to_built(obj, hung @ basis)
         if obj.parent is None and is_pose_as_built(obj, basis):
             return _snap_to_built(obj, basis)  # it only lost its parent
@@ -276,11 +276,11 @@ class DesignPoses:
         if obj.parent != self.rig:
             return None
         if obj.parent_type != "BONE":
-            return obj.matrix_parent_inverse
+            return rest_parent_inverse(obj)
         bone: bpy.types.Bone | None = armature_of(self.rig).bones.get(obj.parent_bone)
         if bone is None:
             return None
-        return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+        return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ rest_parent_inverse(obj)
 
 
 def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[float]) -> bool:
@@ -320,14 +320,14 @@ def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
 
 def _distance_scale(obj: bpy.types.Object) -> float:
     """Return a part's distance from the origins of world and mechanism, which scales its 32-bit rounding."""
-    here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
+    here, parent = obj.matrix_world.translation.length, rest_parent_inverse(obj).translation.length
     return max(here, parent, float(np.linalg.norm(unflatten_pose(record_of(obj).built)[:3, 3])), 1e-3)
 
 
 def _is_identity(hung: Matrix, obj: bpy.types.Object) -> bool:
     """Return whether the matrix between an object and its parent is only the rounding of a bone's position."""
     a, b, c, x, d, e, f, y, g, h, i, z = flatten_pose(hung)[:12]
-    near = _POSE_TOLERANCE * max(1.0, obj.matrix_parent_inverse.translation.length)
+    near = _POSE_TOLERANCE * max(1.0, rest_parent_inverse(obj).translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
     return all(-_POSE_TOLERANCE <= part <= _POSE_TOLERANCE for part in off) and all(
         -near <= part <= near for part in (x, y, z)
@@ -358,9 +358,9 @@ def local_to_parent_matrix(obj: bpy.types.Object, place: Callable[[bpy.types.Obj
     if parent is None:
         return obj.matrix_basis
     if obj.parent_type == "OBJECT":
-        return place(parent) @ obj.matrix_parent_inverse @ obj.matrix_basis
+        return place(parent) @ rest_parent_inverse(obj) @ obj.matrix_basis
     if obj.parent_type == "BONE" and parent.type == "ARMATURE" and obj.parent_bone in parent.pose.bones:
         bone = parent.pose.bones[obj.parent_bone]
         tail = bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
-        return parent.matrix_world @ tail @ obj.matrix_parent_inverse @ obj.matrix_basis
+        return parent.matrix_world @ tail @ rest_parent_inverse(obj) @ obj.matrix_basis
     return obj.matrix_world

@@ -20,6 +20,7 @@ from ...data.queries import (
     is_foreign,
     is_from_newer_release,
     is_orphan_part,
+    is_simulation_scene,
     linked_original,
     parts,
     rigs_in,
@@ -100,7 +101,7 @@ def no_model_message(context: bpy.types.Context) -> str:
     if shown is not None:
         return instance_message(shown)
     for scene in bpy.data.scenes:
-        if (rig := next(rigs_in(scene), None)) is not None:
+        if not is_simulation_scene(scene) and (rig := next(rigs_in(scene), None)) is not None:
             return Message(
                 "There is no mechanism in scene {}: {} is in scene {}",
                 repr(context.scene.name),

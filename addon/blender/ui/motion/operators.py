@@ -30,9 +30,11 @@ from ...animation.retiming import (
 )
 from ...data.access import record_of, settings
 from ...data.channels import settings_curves
+from ...data.queries import simulates_here
 from ...locale import translated
+from ...physics.actuators.servo_targets import steps_per_frame
 from ...physics.recording.accuracy import accuracy_lines
-from ...physics.recording.bake import bake_steps, steps_per_frame
+from ...physics.recording.bake import bake_steps
 from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
 from ...physics.world.scale import distortion_message
@@ -502,7 +504,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
             raise ValueError(
                 Message("The range ends (frame {}) before the simulation begins (frame {})", last, scene.frame_start)
             )
-        self._finer = steps_per_frame(scene, rig)
+        self._finer = steps_per_frame(scene, rig) if simulates_here(scene) else 1
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:

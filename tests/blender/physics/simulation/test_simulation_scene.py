@@ -1,0 +1,416 @@
+"""Mechanisms simulated in a scene of their own: what is shown, baked and saved, and that the user's scene stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts, simulation_scene_of
+from addon.blender.physics.recording.bake import bake, record
+from addon.blender.physics.simulation.cached_frames import frame_note
+from addon.blender.physics.simulation.setup import clear_physics
+from addon.blender.scene.read.mechanism import extract
+from tests.conftest import ROOT
+from tests.support.bake_helpers import CRAWLER
+from tests.support.mechanisms import curves_of, put, world_of
+
+RATES = (24, 25, 30, 60)
+
+
+@pytest.fixture
+def scene(blank: Any) -> Any:
+    """An empty scene whose mechanisms are simulated in a scene of their own."""
+    blank.scene.knuckle_simulate_here = False
+    return blank.scene
+
+
+def crawler(drive: str = "LIMP") -> Any:
+    rig = put(CRAWLER)
+    settings(rig).drive = drive
+    return rig
+
+
+def places(rig: Any) -> np.ndarray:
+    return np.array([world_of(obj)[:3, 3] for obj in parts(rig, "BODY")])
+
+
+def shown(scene: Any, rig: Any, last: int) -> np.ndarray:
+    """Positions of all bodies at each frame as the scene is played from its first."""
+    seen = []
+    for frame in range(scene.frame_start, last + 1):
+        scene.frame_set(frame)
+        seen.append(places(rig))
+    return np.array(seen)
+
+
+def recorded(scene: Any, rig: Any, last: int) -> np.ndarray:
+    return record(scene, rig, last).poses[:, :-1, :3, 3]
+
+
+def count_steps(act: Callable[[], Any]) -> Counter[str]:
+    """Substeps of all frames that each scene's world is stepped to meanwhile."""
+    steps: Counter[str] = Counter()
+
+    def count(scene: Any, _depsgraph: Any) -> None:
+        world = scene.rigidbody_world
+        if world is not None and world.enabled and scene.frame_current > world.point_cache.frame_start:
+            steps[scene.name] += world.substeps_per_frame
+
+    bpy.app.handlers.frame_change_post.append(count)
+    try:
+        act()
+    finally:
+        bpy.app.handlers.frame_change_post.remove(count)
+    return steps
+
+
+def user_settings(scene: Any) -> dict[str, Any]:
+    return {
+        "rate": (scene.render.fps, scene.render.fps_base),
+        "start": scene.frame_start,
+        "gravity": tuple(scene.gravity),
+        "range": (scene.frame_start, scene.frame_end),
+    }
+
+
+# ---------------------------------------------------------------- the user's scene
+
+
+def test_scene_keeps_its_settings_and_gets_no_helper_objects(scene: Any) -> None:
+    """Compared with the same file imported without physics."""
+    scene.gravity = (0.0, 0.0, -1.0)
+    before = user_settings(scene)
+    plain = put(CRAWLER, physics=False)
+    wanted = Counter(obj.name.split(".")[0] for obj in scene.objects)
+    bpy.data.batch_remove([*settings(plain).collection.all_objects])
+    rig = crawler("SERVO")
+    shown(scene, rig, 5)
+    bake(scene, rig, 5)
+    assert user_settings(scene) == before
+    assert Counter(obj.name.split(".")[0] for obj in scene.objects) == wanted
+    assert not scene.rigidbody_world.enabled, "it holds the rigid bodies, and is never stepped"
+    settings(rig).drive = "LIMP"
+    simulation = simulation_scene_of(scene)
+    assert simulation.name.startswith("."), "Blender leaves such names out of its lists"
+    assert tuple(simulation.gravity) == pytest.approx((0.0, 0.0, -9.81))
+
+
+def test_world_is_not_stepped_while_all_mechanisms_follow_their_bones(scene: Any) -> None:
+    rig = crawler("KEYS")
+    assert not count_steps(lambda: shown(scene, rig, 10))
+    settings(rig).drive = "LIMP"
+    assert count_steps(lambda: shown(scene, rig, 10))
+    settings(rig).drive = "KEYS"
+    assert not count_steps(lambda: shown(scene, rig, 10))
+
+
+def test_simulation_scene_goes_with_the_last_mechanism(scene: Any) -> None:
+    one, two = crawler(), crawler()
+    clear_physics(scene, one)
+    assert simulation_scene_of(scene) is not None
+    assert np.abs(np.diff(shown(scene, two, 20), axis=0)).max() > 0.01
+    clear_physics(scene, two)
+    assert list(bpy.data.scenes) == [scene]
+    ours = [obj for obj in bpy.data.objects if record_of(obj).model is not None]
+    assert not [obj.name for obj in ours if obj.name not in scene.objects]
+
+
+# ---------------------------------------------------------------- frame rates
+
+
+def test_bakes_solve_the_same_count_of_substeps_at_every_frame_rate(scene: Any) -> None:
+    """And controls at least 60 times per second; in the air the paths are the same, before contacts part them."""
+    rig, paths, solved = crawler(), {}, {}
+    for rate in RATES:
+        scene.render.fps = rate
+        found: list[np.ndarray] = []
+        steps = count_steps(lambda found=found, last=1 + rate: found.append(recorded(scene, rig, last)))
+        paths[rate], solved[rate] = found[0][rate // 6], sum(steps.values())
+    for rate in RATES:
+        assert rate % 6 or np.abs(paths[rate] - paths[60]).max() < 2e-3, rate
+        assert solved[60] * 0.95 < solved[rate] < solved[60] * 1.1, rate
+
+
+@pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
+@pytest.mark.parametrize("rate", RATES)
+def test_played_path_is_the_baked_one(scene: Any, rate: int, drive: str) -> None:
+    scene.render.fps = rate
+    rig = crawler(drive)
+    scene.render.fps = rate
+    path = shown(scene, rig, rate // 2)
+    assert np.abs(path - recorded(scene, rig, rate // 2)).max() < 1e-3
+    assert np.abs(path[-1] - path[0]).max() > 0.1
+
+
+def test_free_fall_between_the_steps(scene: Any) -> None:
+    """The trunk's and all bodies' common center falls g t²/2 before anything touches the ground."""
+    scene.render.fps = 25
+    rig = crawler()
+    masses = np.array([record_of(obj).mass for obj in parts(rig, "BODY")])
+    height = shown(scene, rig, 9)[..., 2] @ masses / masses.sum()
+    time = np.arange(9) / 25.0
+    assert height - height[0] == pytest.approx(-9.81 * time**2 / 2, abs=9.81 * time[-1] / 600)
+
+
+# ---------------------------------------------------------------- frames
+
+
+def test_earlier_frames_are_shown_again_and_the_simulation_goes_on(scene: Any) -> None:
+    scene.render.fps = 24
+    rig = crawler()
+    scene.render.fps = 24
+    through = shown(scene, rig, 20)
+    for frame in range(1, 13):
+        scene.frame_set(frame)
+    for frame in (5, 9, 3, 12):
+        scene.frame_set(frame)
+        assert places(rig) == pytest.approx(through[frame - 1], abs=1e-5), frame
+        assert not frame_note(scene)
+    for frame in range(13, 21):
+        scene.frame_set(frame)
+    assert places(rig) == pytest.approx(through[19], abs=1e-3)
+
+
+def test_frame_that_was_jumped_to_is_not_simulated_and_says_so(scene: Any) -> None:
+    rig = crawler()
+    rig.animation_data.action = None  # else its gait moves the bones
+    scene.frame_set(1)
+    start = places(rig)
+    scene.frame_set(15)
+    assert places(rig) == pytest.approx(start, abs=1e-6)
+    assert "not simulated" in frame_note(scene)
+    shown(scene, rig, 6)
+    assert not frame_note(scene)
+    scene.frame_set(30)
+    assert "up to frame 6" in frame_note(scene)
+
+
+def test_edited_mechanism_is_simulated_again(scene: Any) -> None:
+    rig = crawler()
+    shown(scene, rig, 10)
+    body = parts(rig, "BODY")[1]
+    record_of(body).mass *= 5.0
+    scene.frame_set(8)
+    assert "present settings" in frame_note(scene)
+    shown(scene, rig, 10)
+    assert not frame_note(scene)
+
+
+def test_keyed_drive_hands_over_at_its_frame(scene: Any) -> None:
+    """On its animated bones until frame 10, then falling, then on its bones again."""
+    rig = crawler("KEYS")
+    keyed = shown(scene, rig, 25)
+    for frame, drive in ((1, "KEYS"), (10, "LIMP"), (20, "KEYS")):
+        settings(rig).drive = drive
+        rig.data.keyframe_insert("knuckle.drive", frame=frame)
+    path = shown(scene, rig, 25)
+    assert path[:9] == pytest.approx(keyed[:9], abs=1e-4)
+    assert np.abs(path[18] - keyed[18]).max() > 0.05
+    assert path[20:] == pytest.approx(keyed[20:], abs=1e-4)
+
+
+# ---------------------------------------------------------------- no traces
+
+
+def test_simulated_poses_are_no_edits_and_leave_no_trace(scene: Any) -> None:
+    rig = crawler()
+    hung = {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")}
+    before = extract(rig)
+    shown(scene, rig, 20)
+    after = extract(rig)
+    for one, two in zip(before.bodies, after.bodies, strict=True):
+        assert (one.pose == two.pose).all(), one.name
+    settings(rig).drive = "KEYS"
+    assert {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")} == hung
+    assert not any(record_of(obj).is_at_simulated_pose for obj in scene.objects)
+
+
+def test_saved_file_has_no_simulated_pose_and_simulates_the_same(scene: Any, tmp_path: Path) -> None:
+    rig = crawler()
+    path = shown(scene, rig, 20)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "run.blend"))
+    bpy.context.view_layer.update()
+    assert places(rig) == pytest.approx(path[-1], abs=1e-5), "it is still shown after saving"
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "run.blend"))
+    opened = bpy.context.scene
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    bpy.context.view_layer.update()
+    assert opened.frame_current == 1
+    assert places(rig) == pytest.approx(path[0], abs=1e-5)
+    assert shown(opened, rig, 20) == pytest.approx(path, abs=1e-3)
+
+
+def test_undo_leaves_a_simulation_that_plays_again(scene: Any) -> None:
+    rig = crawler()
+    bpy.ops.ed.undo_push(message="imported")
+    path = shown(scene, rig, 10)
+    bpy.ops.ed.undo_push(message="played")
+    bpy.ops.mesh.primitive_cube_add(location=(9.0, 9.0, 9.0))
+    bpy.ops.ed.undo_push(message="cube")
+    bpy.ops.ed.undo()
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    assert shown(bpy.context.scene, rig, 10) == pytest.approx(path, abs=1e-3)
+    bpy.ops.ed.undo()
+    rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
+    assert shown(bpy.context.scene, rig, 10) == pytest.approx(path, abs=1e-3)
+
+
+# ---------------------------------------------------------------- deleted parts
+
+
+def delete(*objects: Any) -> None:
+    """Delete objects as the user does, in the scene of the window."""
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj in objects)
+    bpy.context.view_layer.objects.active = objects[0]
+    assert bpy.ops.object.delete() == {"FINISHED"}
+
+
+def check_deleted_body(frame: int) -> None:
+    """Delete a body at a frame: the rest goes on without it, also from the first frame."""
+    scene = bpy.context.scene
+    scene.knuckle_simulate_here = False
+    rig = crawler()
+    for number in range(1, frame + 1):
+        scene.frame_set(number)
+    body = parts(rig, "BODY")[1]
+    delete(body)
+    for number in range(frame + 1, frame + 6):
+        scene.frame_set(number)
+    simulation = simulation_scene_of(scene)
+    assert body.name not in simulation.objects
+    assert body.name not in simulation.rigidbody_world.collection.objects
+    constraints = [empty.rigid_body_constraint for empty in simulation.rigidbody_world.constraints.objects]
+    assert body not in {end for each in constraints for end in (each.object1, each.object2)}
+    path = shown(scene, rig, 20)
+    assert np.abs(path[-1] - path[0]).max() > 0.05
+
+
+def check_deleted_mechanisms(folder: str) -> None:
+    """Delete one mechanism of two, which does not change the other, and then that: no simulation scene is saved."""
+    scene = bpy.context.scene
+    scene.knuckle_simulate_here = False
+    rig, other = crawler(), crawler()
+    other.location.x = 20.0
+    path = shown(scene, other, 8)
+    delete(*settings(rig).collection.all_objects)
+    for frame in range(1, 9):
+        scene.frame_set(frame)
+    assert places(other) == pytest.approx(path[-1], abs=1e-3)
+    delete(*settings(other).collection.all_objects)
+    for frame in range(1, 9):
+        scene.frame_set(frame)
+    bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / "empty.blend"), copy=True)
+    with bpy.data.libraries.load(str(Path(folder) / "empty.blend")) as (kept, _):
+        assert len(kept.scenes) == 1
+
+
+@pytest.mark.parametrize(
+    "call", ["check_deleted_body(1)", "check_deleted_body(8)", "check_deleted_mechanisms({folder!r})"]
+)
+def test_what_is_deleted_leaves_the_simulation(blank: Any, call: str, tmp_path: Path) -> None:
+    """In a process of its own, which is ended at once: Blender may crash as it frees constraints of deleted bodies."""
+    code = (
+        "import os, addon; addon.register()\n"
+        "from tests.support.emptied import empty_file; empty_file()\n"
+        "from tests.blender.physics.simulation.test_simulation_scene import *\n"
+        f"{call.format(folder=str(tmp_path))}\nprint('done', flush=True)\nos._exit(0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "done" in ended.stdout, ended.stderr[-2000:]
+
+
+# ---------------------------------------------------------------- scenes
+
+
+def test_deleted_simulation_scene_is_made_again(scene: Any) -> None:
+    rig = crawler()
+    path = shown(scene, rig, 15)
+    bpy.data.scenes.remove(simulation_scene_of(scene))
+    assert shown(scene, rig, 15) == pytest.approx(path, abs=1e-3)
+    assert simulation_scene_of(scene) is not None
+
+
+def test_two_scenes_simulate_their_own_mechanisms(scene: Any) -> None:
+    one = crawler()
+    alone = shown(scene, one, 15)
+    scene.frame_set(1)
+    other = bpy.data.scenes.new("Other")
+    other.knuckle_simulate_here = False
+    with bpy.context.temp_override(scene=other, view_layer=other.view_layers[0]):
+        two = crawler()
+    assert simulation_scene_of(other) != simulation_scene_of(scene)
+    for frame in range(1, 16):
+        other.frame_set(frame)
+    depsgraph = other.view_layers[0].depsgraph
+    there = np.array([obj.evaluated_get(depsgraph).matrix_world.translation for obj in parts(two, "BODY")])
+    assert there == pytest.approx(alone[-1], abs=1e-3)
+    assert shown(scene, one, 15) == pytest.approx(alone, abs=1e-3)
+
+
+def test_choice_of_the_scene_moves_the_physics(scene: Any) -> None:
+    rig = crawler()
+    path = shown(scene, rig, 10)
+    scene.frame_set(1)
+    scene.render.fps = 60
+    scene.knuckle_simulate_here = True
+    assert simulation_scene_of(scene) is None
+    assert scene.rigidbody_world is not None
+    assert settings(rig).drive == "LIMP"
+    here = shown(scene, rig, 10)
+    scene.frame_set(1)
+    scene.knuckle_simulate_here = False
+    again = shown(scene, rig, 10)
+    assert again == pytest.approx(here, abs=1e-3)
+    assert len(path) == len(again)
+
+
+def test_rendered_frames_show_the_simulation(scene: Any, tmp_path: Path) -> None:
+    """The center of what a camera at the side sees sinks as far as the bodies fall, in an animation and in a still."""
+    rig = crawler()
+    path = shown(scene, rig, 12)
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    camera.data.type, camera.data.ortho_scale = "ORTHO", 8.0
+    camera.location, camera.rotation_euler = (0.0, -20.0, 2.0), (np.pi / 2, 0.0, 0.0)
+    scene.collection.objects.link(camera)
+    scene.camera, scene.frame_start, scene.frame_end = camera, 1, 12
+    scene.render.engine, scene.cycles.samples = "CYCLES", 4
+    scene.render.film_transparent = True
+    scene.render.resolution_x = scene.render.resolution_y = 64
+    scene.render.filepath = str(tmp_path / "frame")
+    bpy.ops.render.render(animation=True)
+    fall = (path[0] - path[-1])[:, 2].mean()
+    assert fall > 0.1
+    assert height(tmp_path / "frame0001.png") - height(tmp_path / "frame0012.png") == pytest.approx(fall, rel=0.2)
+    scene.render.filepath = str(tmp_path / "still.png")
+    bpy.ops.render.render(write_still=True)
+    assert height(tmp_path / "still.png") == pytest.approx(height(tmp_path / "frame0012.png"), abs=0.02)
+
+
+def height(picture: Path) -> float:
+    """Height (length units) of the center of a picture's opaque part, 8 units high."""
+    image = bpy.data.images.load(str(picture))
+    rows, columns = image.size[1], image.size[0]
+    pixels = np.empty(rows * columns * 4, dtype=np.float32)
+    image.pixels.foreach_get(pixels)
+    opaque = pixels.reshape(rows, columns, 4)[..., 3]
+    return float((opaque.sum(axis=1) @ np.arange(rows)) / opaque.sum() / rows * 8.0)
+
+
+def test_bake_leaves_the_drive_on_keyframes(scene: Any) -> None:
+    rig = crawler()
+    action, recording = bake(scene, rig, 12)
+    assert settings(rig).drive == "KEYS"
+    assert rig.animation_data.action == action
+    assert len(curves_of(rig)) > 0
+    scene.frame_set(12)
+    assert places(rig)[0] == pytest.approx(recording.poses[-1, 0, :3, 3], abs=1e-3)
