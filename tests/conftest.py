@@ -69,12 +69,13 @@ def blank() -> Iterator[Any]:
     """Blender's context with an empty scene and the extension registered. The registration stays."""
     bpy = pytest.importorskip("bpy", reason="Blender is not here")
     import addon
-    from tests.support.emptied import empty_file
+    from tests.support.emptied import empty_file, simulate_in_own_world
 
     empty_file()  # unregisters nothing that was registered from a script
 
     if not addon.is_registered():
         addon.register()
+    simulate_in_own_world(bpy.context.scene)
     yield bpy.context
 
 

@@ -23,6 +23,7 @@ from .datablocks import changed_values, update_properties
 from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
 from .properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
+from .queries import original_of
 
 _EMPTY: Mapping[Any, Any] = {}
 
@@ -259,14 +260,14 @@ def store_report(rig: bpy.types.Object, report: Report) -> None:
 
 
 def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
-    """Add the entries of a report to the mechanism's report.
+    """Add the entries of a report to the mechanism's report; of a simulated copy, to its original's.
 
     Args:
         rig: The mechanism's armature object.
         report: The new entries. Each replaces an entry with the same code and part.
         instead_of: Codes whose present entries are removed.
     """
-    lines = settings(rig).report
+    lines = settings(original_of(rig)).report
     for place in reversed(range(len(lines))):
         if lines[place].code in instead_of:
             lines.remove(place)

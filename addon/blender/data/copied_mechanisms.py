@@ -236,7 +236,7 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
     with signals_blocked():
         _point_to_copies(rig, copies)
         model = settings(made)
-        model.rig, model.original, model.collection = made, rig, collection
+        model.rig, model.original_uid, model.collection = made, rig.session_uid, collection
         model.anchor = model.body_keys = model.document = None
         record_of(made).role = "NONE"  # no mechanism of the user's
         model.symmetric = False
@@ -260,7 +260,7 @@ def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object, bp
     """Let the copies of a mechanism's parts refer to each other instead of to the originals."""
     for obj, made in copies.items():
         record = record_of(made)
-        if obj != rig and obj.parent in copies:
+        if obj != rig and obj.parent is not None and obj.parent in copies:
             made.parent, made.parent_type = copies[obj.parent], obj.parent_type
             if obj.parent_type == "BONE":
                 made.parent_bone = obj.parent_bone

@@ -430,6 +430,12 @@ def stored_fields(table: PropertyTable) -> tuple[str, ...]:
     return tuple(field for each in table if isinstance(each, ValueProperty) for field in each.fields)
 
 
+def copy_fields(table: PropertyTable, source: Any, target: Any) -> None:
+    """Copy the values of a table's properties from one record to another."""
+    for field in stored_fields(table):
+        setattr(target, field, getattr(source, field))
+
+
 def stored_values(table: PropertyTable, part: Any) -> dict[str, Any]:
     """Return the values of a record's properties for a part."""
     return {

@@ -302,16 +302,13 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
 
 def simulation_scene_of(scene: bpy.types.Scene) -> bpy.types.Scene | None:
     """Return the simulation scene of a scene, or None."""
-    return next((each for each in bpy.data.scenes if _shown_scene(each) == scene), None)
-
-
-def _shown_scene(scene: bpy.types.Scene) -> bpy.types.Scene | None:
-    return scene.knuckle_shown  # type: ignore[attr-defined, no-any-return]
+    uid = scene.session_uid
+    return next((each for each in bpy.data.scenes if each.knuckle_shown_uid == uid), None)  # type: ignore[attr-defined]
 
 
 def is_simulation_scene(scene: bpy.types.Scene) -> bool:
     """Return whether a scene simulates the mechanisms of another one."""
-    return _shown_scene(scene) is not None
+    return scene.knuckle_shown_uid != 0  # type: ignore[attr-defined, no-any-return]
 
 
 def simulates_here(scene: bpy.types.Scene) -> bool:
@@ -321,12 +318,15 @@ def simulates_here(scene: bpy.types.Scene) -> bool:
 
 def original_of(rig: bpy.types.Object) -> bpy.types.Object:
     """Return the mechanism that a simulated copy belongs to; any other mechanism itself."""
-    return settings(rig).original or rig
+    uid = settings(rig).original_uid
+    known = map(armature_settings, bpy.data.armatures if uid else ())
+    return next((each.rig for each in known if each.rig is not None and each.rig.session_uid == uid), rig)
 
 
 def simulated_copies(simulation: bpy.types.Scene) -> dict[bpy.types.Object, bpy.types.Object]:
     """Return the copies in a simulation scene by their originals."""
-    return {original_of(rig): rig for rig in rigs_in(simulation)}
+    found = ((original_of(rig), rig) for rig in rigs_in(simulation))
+    return {original: rig for original, rig in found if original != rig}
 
 
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:

@@ -32,7 +32,7 @@ from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.documents import store_document
 from ..data.facts import ENGINE_PROPERTIES, WORLD_PROPERTIES, push
 from ..data.properties import model as properties
-from ..data.queries import linked_scene_message, prime_parts, simulates_here
+from ..data.queries import linked_scene_message, prime_parts, rigs_in, simulates_here
 from ..events import signals
 from ..physics.bodies.collision import FILTERED_FORMATS
 from ..physics.bodies.inertia import report_inertia
@@ -119,6 +119,7 @@ def build(
     before, kept = newest_session_uid(BUILT_KINDS), _scene_state(scene)
     try:
         with signals.signals_blocked(), memoized_reads():
+            _choose_simulation_scene(scene)
             rig, folders, bone_names, made = _make_objects(decided, options)
             collection = folders.top
             _store_settings(rig, collection, mechanism, options)
@@ -208,6 +209,12 @@ def store_mechanism_facts(rig: bpy.types.Object, collection: bpy.types.Collectio
     behaviours: GaitBehaviors | None = mechanism.behaviours
     if behaviours is not None:
         push(model, ENGINE_PROPERTIES, behaviours.engine)
+
+
+def _choose_simulation_scene(scene: bpy.types.Scene) -> None:
+    """Let the first mechanism of a scene be simulated in a scene of its own, unless the user chose otherwise."""
+    if next(rigs_in(scene), None) is None and not scene.is_property_set("knuckle_simulate_here"):
+        scene.knuckle_simulate_here = False  # type: ignore[attr-defined]
 
 
 def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:

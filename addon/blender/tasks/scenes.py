@@ -19,7 +19,7 @@ from ..data import preferences
 from ..data.access import settings
 from ..data.properties.model import input_property_name
 from ..data.queries import rig_in
-from ..physics.world.rigidbody_world import frame_rate
+from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
 from ..reconcile.build import BuildOptions, build
 from ..rendering.temporary_studio import stdout_silenced
 from ..scene.safe_save import write_blend
@@ -60,9 +60,11 @@ InputMapping = Mapping[str, float]
 
 
 def open_empty_scene() -> bpy.types.Scene:
-    """Open an empty file and return its scene."""
+    """Open an empty file and return its scene, which has as many frames per second as servos are controlled."""
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps add-ons enabled, including Knuckle
-    return bpy.context.scene
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
+    return scene
 
 
 def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:

@@ -280,7 +280,10 @@ class KnuckleModel(bpy.types.PropertyGroup):
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)
-    original: PointerProperty(type=bpy.types.Object, description="Mechanism of which this is the simulated copy")
+    original_uid: IntProperty(
+        description="session_uid of the mechanism of which this is the simulated copy; 0 for no copy. Not a pointer: "
+        "Blender would evaluate its animation with that of the copy"
+    )
     controls: PointerProperty(type=KnuckleControls)
     gait_inputs: StringProperty(description="Inputs that the gait reads, separated by commas")
     drive: EnumProperty(
@@ -474,8 +477,9 @@ def register() -> None:
     bpy.types.Scene.knuckle_idle = BoolProperty(  # type: ignore[attr-defined]
         description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}
     )
-    bpy.types.Scene.knuckle_shown = PointerProperty(  # type: ignore[attr-defined]
-        type=bpy.types.Scene, description="Scene whose mechanisms this scene simulates", options={"HIDDEN"}
+    bpy.types.Scene.knuckle_shown_uid = IntProperty(  # type: ignore[attr-defined]
+        description="session_uid of the scene whose mechanisms this one simulates; 0 for other scenes",
+        options={"HIDDEN"},
     )
     bpy.types.Scene.knuckle_simulate_here = BoolProperty(  # type: ignore[attr-defined]
         name="Simulate in This Scene",
@@ -490,7 +494,7 @@ def unregister() -> None:
     if not are_properties_registered():
         return
     del bpy.types.Scene.knuckle_simulate_here  # type: ignore[attr-defined]
-    del bpy.types.Scene.knuckle_shown  # type: ignore[attr-defined]
+    del bpy.types.Scene.knuckle_shown_uid  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]
     for owner, _cls in POINTERS:

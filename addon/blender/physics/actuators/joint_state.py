@@ -313,7 +313,7 @@ def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
             if needs_spring_motors(record_of(empty).joint) or empty in driven
         ],
         laws,
-        next(iter(rig.users_scene), None) if settings(rig).original is not None else None,
+        next(iter(rig.users_scene), None) if settings(rig).original_uid else None,
         next((c for c in _part_collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )

@@ -166,9 +166,11 @@ class ServoTargets:
         """Return the change of the targets (n,) within the step to a frame, ``ahead``, without jumps of keyframes."""
         if self.gait is not None:
             return ahead
-        places = [self.of_bones(self.scene_frame_of(frame + step)) for step in (-2, -1, 0, 1)]
-        last, _, after = (self.difference(places[k + 1], places[k]) for k in range(3))
-        return steady_increment(last, ahead, after)
+        end = math.ceil(self.scene_frame_of(frame) - 1e-6)  # keyframes jump within a frame of the scene's
+        places = [self.of_bones(float(end + step)) for step in (-2, -1, 0, 1)]
+        last, within, after = (self.difference(places[k + 1], places[k]) for k in range(3))
+        steady = steady_increment(last, within, after)
+        return np.where(steady == within, ahead, steady / self._stretch)
 
     def of_bones(self, frame: float) -> Array:
         """Return the bones' own values (n,) at a frame, within their stops; without keyframes their present values.

@@ -99,12 +99,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             Message("Frame range: physics begins at frame {}, after the last frame {}. Choose a later end", first, last)
         )
     frames = np.arange(first, last + 1, dtype=np.float64)
-    stepped, moved = scene, rig
-    if simulates_here(scene):
-        steps = steps_per_frame(scene, rig)
-    else:
-        stepped = prepare_simulation_scene(scene)
-        moved, steps = simulated_copies(stepped)[rig], session_of(stepped).stretch
+    stepped, moved, steps = _simulated_part(scene, rig)
     before = stepped.frame_current, stepped.frame_subframe
     poses, values, lifts, targets, several, drives = [], [], [], [], [], []
     slowed = time_stretched(scene, steps) if stepped == scene else nullcontext()
@@ -165,6 +160,14 @@ def _prepare_simulation(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         raise ValueError(why)
     if not is_simulated(rig, scene):
         build_physics(scene, rig)
+
+
+def _simulated_part(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[bpy.types.Scene, bpy.types.Object, int]:
+    """Return the scene that is stepped, the mechanism in it, and the count of its steps for each frame."""
+    if simulates_here(scene):
+        return scene, rig, steps_per_frame(scene, rig)
+    simulation = prepare_simulation_scene(scene)
+    return simulation, simulated_copies(simulation)[rig], session_of(simulation).stretch
 
 
 def _require_finite(joint_state: JointStateArrays, poses: Array, frame: int) -> None:

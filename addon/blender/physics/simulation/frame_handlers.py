@@ -12,7 +12,7 @@ from mathutils import Matrix
 
 from ....core.report import Report
 from ...animation.loops import live_solver
-from ...data.access import settings, world_of
+from ...data.access import record_of, settings, world_of
 from ...data.change_counter import SceneModels, change_key, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.copied_mechanisms import copy_for_simulation, remove_simulated_copies
@@ -237,16 +237,20 @@ def _advance_simulation(scene: bpy.types.Scene) -> None:
     session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
     last, session.last_frame = session.last_frame, frame
     if session.is_internal or not _moved_by_physics(simulated_rigs(scene)):
+        remove_unused_simulation(scene)
         return
-    if frame <= start:
+    begins = frame == start + 1 and last in (None, start)
+    if frame <= start or begins:  # at the first frame anything may have been edited
         simulation = prepare_simulation_scene(scene)
-        simulation.frame_set(start)
-        return
+        if not begins or simulation.frame_current != start:
+            simulation.frame_set(start)
+        if not begins:
+            return
     found = simulation_scene_of(scene)
     if found is None:
         return
     goal = start + (frame - start) * session_of(found).stretch
-    if last == frame - 1 and found.frame_current < goal <= found.frame_current + session_of(found).stretch:
+    if (begins or last == frame - 1) and found.frame_current < goal <= found.frame_current + session_of(found).stretch:
         for step in range(found.frame_current + 1, goal + 1):
             found.frame_set(step)
     else:
@@ -286,6 +290,16 @@ def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
     return found
 
 
+def remove_unused_simulation(scene: bpy.types.Scene) -> None:
+    """Remove the simulation scene of a scene in which physics moves no mechanism any more."""
+    simulation = simulation_scene_of(scene)
+    if simulation is not None and not _moved_by_physics(simulated_rigs(scene)):
+        remove_simulated_copies(simulation)
+        cached_frames.set_frame_note(scene, "")
+        for rig in rigs_in(scene):
+            restore_rest_poses(rig)
+
+
 def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Show the bodies of a scene where its simulation scene has them, after the evaluation of a frame.
 
@@ -311,8 +325,10 @@ def _show_bodies(
     rig: bpy.types.Object, copy: bpy.types.Object, simulation: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
 ) -> None:
     simulated = evaluated_depsgraph(simulation)
-    for obj, made in zip(parts(rig, "BODY"), parts(copy, "BODY"), strict=True):
-        if obj.parent is None or obj.rigid_body is None:
+    copies = {record_of(made).source_id: made for made in parts(copy, "BODY")}
+    for obj in parts(rig, "BODY"):
+        made = copies.get(record_of(obj).source_id)
+        if made is None or obj.parent is None:
             continue
         parent = obj.parent.evaluated_get(depsgraph)
         above = parent.matrix_world
@@ -324,13 +340,13 @@ def _show_bodies(
 
 def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
     """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any."""
-    simulation = simulation_scene_of(scene)
+    remove_unused_simulation(scene)
     if not _moved_by_physics(simulated_rigs(scene)):
-        if simulation is not None:
-            remove_simulated_copies(simulation)
-        cached_frames.set_frame_note(scene, "")
+        pass
     elif scene.frame_current <= first_frame(scene):
         prepare_simulation_scene(scene).frame_set(first_frame(scene))
+    elif simulation_scene_of(scene) is None:
+        cached_frames.note_missing_frame(scene)
     if drive == "KEYS":
         restore_rest_poses(rig)
 
@@ -338,7 +354,8 @@ def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) ->
 @persistent
 def restore_before_save(*_args: Any) -> None:
     """Show bodies on their bones before the file is saved: simulated poses are no part of it."""
-    for scene in bpy.data.scenes:
+    for scene in bpy.data.scenes[:]:
+        remove_unused_simulation(scene)
         for rig in rigs_in(scene):
             restore_rest_poses(rig)
 
@@ -353,6 +370,8 @@ def show_after_save(*_args: Any) -> None:
 
 def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
+    if not simulates_here(scene):
+        remove_unused_simulation(scene)
     world, session = scene.rigidbody_world, session_of(scene)
     if world is None or session.is_internal or is_emptying_simulation(scene):
         return

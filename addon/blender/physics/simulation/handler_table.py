@@ -12,14 +12,16 @@ from ....core.report import Report
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
 from ...data import datablocks
-from ...data.access import armature_settings, record_of, settings, world_of
+from ...data.access import armature_of, armature_settings, record_of, settings, world_of
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
 from ...data.copied_mechanisms import remove_simulated_copies
+from ...data.facts import DOF_PROPERTIES, WORLD_PROPERTIES, copy_fields
 from ...data.properties.joint import KnuckleDof
-from ...data.queries import parts, rig_of, simulation_scene_of
+from ...data.queries import is_simulation_scene, parts, rig_of, simulated_copies, simulates_here, simulation_scene_of
 from ...data.rigid_bodies import apply_masses
+from ...data.twin_links import parts_by_id
 from ...events import signals
 from ...events.handlers import Connections, Handlers, connect, disconnect, register_states, unregister_states
 from ...events.runtime_state import Lifetime
@@ -102,6 +104,13 @@ def apply_joint_edit(empty: bpy.types.Object) -> None:
     if rig is None:
         return
     live_solver.invalidate_loops(rig)
+    copy = _simulated_copy(rig)
+    made = None if copy is None else parts_by_id(copy, "JOINT").get(record_of(empty).source_id)
+    if made is not None:
+        with signals.signals_blocked():
+            for dof, other in zip(dof_records(empty), dof_records(made), strict=False):
+                copy_fields(DOF_PROPERTIES, dof, other)
+        apply_joint_edit(made)
     if empty.rigid_body_constraint is not None:
         write_constraint(empty, settings(rig))
         return
@@ -116,13 +125,20 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
     scene = None if rig is None else simulating_scene(rig)
     if rig is None or scene is None:
         return
+    copy = _simulated_copy(rig)
+    if copy is not None:
+        with signals.signals_blocked():
+            copy_fields(WORLD_PROPERTIES, settings(rig), settings(copy))
+        apply_world_edit(armature_of(copy))
     for empty in parts(rig, "JOINT"):
         if empty.rigid_body_constraint is not None:
             write_constraint(empty, armature_settings(armature))
+    apply_friction(rig)
+    if not simulates_here(scene):
+        return
     if owns_world(rig, scene):
         scene.gravity = world_gravity(rig)
     report_gravity(scene, rig)
-    apply_friction(rig)
     apply_collision_filter(rig, world_of(scene), Report())
     reset_cache(scene)
 
@@ -131,7 +147,7 @@ def apply_ground_edit(armature: bpy.types.Armature) -> None:
     """Create or remove the ground after an edit of its setting."""
     rig = armature_settings(armature).rig
     scene = None if rig is None else simulating_scene(rig)
-    if rig is not None and scene is not None:
+    if rig is not None and scene is not None and simulates_here(scene):
         update_ground(scene, rig)
         cached_frames.invalidate_run(scene)
         for each in simulated_rigs(scene):
@@ -158,6 +174,19 @@ def apply_body_edit(obj: bpy.types.Object) -> None:
     """Update after an edit of a body's mass in its record."""
     if obj.rigid_body is not None:
         apply_masses(obj)
+    rig = record_of(obj).model
+    copy = None if rig is None else _simulated_copy(rig)
+    made = None if copy is None else parts_by_id(copy, "BODY").get(record_of(obj).source_id)
+    if made is not None:
+        record_of(made).mass = record_of(obj).mass
+        apply_masses(made)
+
+
+def _simulated_copy(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """Return the copy of a mechanism in a simulation scene, which gets edits during a run; None without one."""
+    scene = simulating_scene(rig)
+    simulation = None if scene is None else simulation_scene_of(scene)
+    return None if simulation is None else simulated_copies(simulation).get(rig)
 
 
 @persistent
@@ -252,7 +281,12 @@ def unregister() -> None:
     """Remove the handlers, release held bones, and enable idle worlds, as users without Knuckle expect them."""
     rotation_stops.reset_limits()
     for scene in getattr(bpy.data, "scenes", ()):  # bpy.data is restricted while extensions are enabled or disabled
-        switch_world_on(scene, anyway=True)
+        if simulates_here(scene):
+            switch_world_on(scene, anyway=True)
+    if hasattr(bpy.data, "scenes"):
+        restore_before_save()
+        for scene in [each for each in bpy.data.scenes if is_simulation_scene(each)]:
+            remove_simulated_copies(scene)
     _disconnect_all()
 
 

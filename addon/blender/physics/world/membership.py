@@ -83,7 +83,7 @@ SIMULATED_FRAMES = 100_000
 def create_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
     """Create the simulation scene of a scene, with the same frame rate and first frame."""
     made = bpy.data.scenes.new(_SCENE_NAME)
-    made.knuckle_shown = scene  # type: ignore[attr-defined]
+    made.knuckle_shown_uid = scene.session_uid  # type: ignore[attr-defined]
     made.frame_start = max(scene.frame_start, 0)  # Blender's physics has no frames below 0
     made.frame_end = made.frame_start + SIMULATED_FRAMES
     made.render.fps, made.render.fps_base = scene.render.fps, scene.render.fps_base

@@ -20,6 +20,7 @@ from ...data.access import settings
 from ...data.change_counter import cached_until_change
 from ...data.conversion import stored_message
 from ...data.properties.model import input_property_name
+from ...data.queries import simulates_here
 from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
@@ -127,7 +128,7 @@ def _draw_notices(context: bpy.types.Context, layout: bpy.types.UILayout, rig: b
     if note:
         draw_paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
-    if rate < _MIN_RATE:
+    if rate < _MIN_RATE and simulates_here(context.scene):
         draw_paragraph(
             context, layout, Message("Servos are controlled once per frame: {} per second are few", f"{rate:g}"), "INFO"
         )
@@ -206,7 +207,8 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
         model = settings(rig)
         layout.prop(model, "law")
         layout.prop(model, "gravity")
-        if is_simulated(rig, context.scene) and has_other_gravity(context.scene, rig):
+        is_here = simulates_here(context.scene) and is_simulated(rig, context.scene)
+        if is_here and has_other_gravity(context.scene, rig):
             draw_paragraph(context, layout, "The simulation uses the scene's gravity, below", "INFO")
         column = layout.column()
         column.prop(model, "has_ground")
@@ -224,15 +226,17 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
 
 
 def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
-    """Draw the scene's rigid-body world, which all mechanisms and the user's bodies share."""
+    """Draw the settings of the rigid-body world, and the choice of the scene in which mechanisms are simulated."""
+    layout.prop(context.scene, "knuckle_simulate_here")
     world = context.scene.rigidbody_world
     if world is None:
         return
     column = layout.column(heading="Scene")
-    column.prop(context.scene, "use_gravity", text="Gravity")
-    pull = labeled_row(column, "").column(align=True)
-    pull.active = context.scene.use_gravity
-    pull.prop(context.scene, "gravity", text="")
+    if simulates_here(context.scene):
+        column.prop(context.scene, "use_gravity", text="Gravity")
+        pull = labeled_row(column, "").column(align=True)
+        pull.active = context.scene.use_gravity
+        pull.prop(context.scene, "gravity", text="")
     column.prop(world, "substeps_per_frame", text="Substeps")
     column.prop(world, "solver_iterations", text="Iterations")
     draw_fact(

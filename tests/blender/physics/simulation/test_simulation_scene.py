@@ -98,6 +98,7 @@ def test_scene_keeps_its_settings_and_gets_no_helper_objects(scene: Any) -> None
     assert user_settings(scene) == before
     assert Counter(obj.name.split(".")[0] for obj in scene.objects) == wanted
     assert not scene.rigidbody_world.enabled, "it holds the rigid bodies, and is never stepped"
+    scene.frame_set(1)
     settings(rig).drive = "LIMP"
     simulation = simulation_scene_of(scene)
     assert simulation.name.startswith("."), "Blender leaves such names out of its lists"
