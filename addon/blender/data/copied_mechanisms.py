@@ -219,7 +219,8 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
     top = settings(rig).collection
     wanted = {obj for role in ("BODY", "JOINT") for obj in parts(rig, role)}
     wanted |= {obj for obj in parts(rig, "SHAPE") if obj.parent in wanted and record_of(obj).shape >= 0}
-    copies = {obj: _named_copy(obj) for obj in (rig, *(obj for obj in top.all_objects if obj in wanted))}
+    copies: dict[bpy.types.Object | None, bpy.types.Object] = {}
+    copies |= {obj: _named_copy(obj) for obj in (rig, *(obj for obj in top.all_objects if obj in wanted))}
     made = copies[rig]
     made.data = armature_of(rig).copy()
     collection = bpy.data.collections.new("." + top.name)
@@ -256,11 +257,12 @@ def _named_copy(obj: bpy.types.Object) -> bpy.types.Object:
     return made
 
 
-def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object, bpy.types.Object]) -> None:
+def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object | None, bpy.types.Object]) -> None:
     """Let the copies of a mechanism's parts refer to each other instead of to the originals."""
     for obj, made in copies.items():
         record = record_of(made)
-        if obj != rig and obj.parent is not None and obj.parent in copies:
+        assert obj is not None
+        if obj not in (rig, None) and obj.parent in copies:
             made.parent, made.parent_type = copies[obj.parent], obj.parent_type
             if obj.parent_type == "BONE":
                 made.parent_bone = obj.parent_bone
@@ -274,9 +276,8 @@ def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object, bp
             record.property_unset(name)
         record.inertia_proxy = record.inertia_proxy_constraint = record.inertia_proxy_of = None
         if record.role == "JOINT":
-            record.joint.parent, record.joint.child = (
-                copies.get(end, end) for end in (record.joint.parent, record.joint.child)
-            )
+            for name in ("parent", "child"):
+                setattr(record.joint, name, copies.get(getattr(record.joint, name)))  # None for a deleted body
             _clear_physics_links(record.joint)
     for bone in copies[rig].pose.bones:
         for held in bone.constraints:

@@ -21,7 +21,12 @@ from ..actuators.initial_velocity import INITIAL_ITERATIONS, INITIAL_STEP
 from ..actuators.joint_state import evaluated_depsgraph, gather_joint_state
 from ..actuators.motors import stop_all_motors
 from ..actuators.servo_targets import steps_per_frame
-from ..workarounds.constraint_removal import is_emptying_simulation, note_step, remove_dangling_constraints
+from ..workarounds.constraint_removal import (
+    empty_simulation,
+    is_emptying_simulation,
+    note_step,
+    remove_dangling_constraints,
+)
 from ..workarounds.initial_state import AnimationPause, InitialStep, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
 from ..world.anchor import place_simulated, restore_rest_poses
@@ -241,8 +246,9 @@ def _advance_simulation(scene: bpy.types.Scene) -> None:
         return
     begins = frame == start + 1 and last in (None, start)
     if frame <= start or begins:  # at the first frame anything may have been edited
+        copied_at = session.prepared
         simulation = prepare_simulation_scene(scene)
-        if not begins or simulation.frame_current != start:
+        if not begins or session.prepared != copied_at or simulation.frame_current != start:
             simulation.frame_set(start)
         if not begins:
             return
@@ -275,7 +281,7 @@ def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
         restore_rest_poses(rig)
     if found is None or session.prepared != change_key() or session.mark != _fingerprint(scene):
         if found is not None:
-            remove_simulated_copies(found)
+            remove_simulation(found)
         found = create_simulation_scene(scene)
         for rig in rigs:
             copy = copy_for_simulation(rig, found)
@@ -290,11 +296,19 @@ def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
     return found
 
 
+def remove_simulation(simulation: bpy.types.Scene) -> None:
+    """Remove a simulation scene, after its simulation has released all constraints: see ``constraint_removal``."""
+    world = simulation.rigidbody_world
+    if world is not None and world.collection is not None:
+        empty_simulation(simulation)
+    remove_simulated_copies(simulation)
+
+
 def remove_unused_simulation(scene: bpy.types.Scene) -> None:
     """Remove the simulation scene of a scene in which physics moves no mechanism any more."""
     simulation = simulation_scene_of(scene)
     if simulation is not None and not _moved_by_physics(simulated_rigs(scene)):
-        remove_simulated_copies(simulation)
+        remove_simulation(simulation)
         cached_frames.set_frame_note(scene, "")
         for rig in rigs_in(scene):
             restore_rest_poses(rig)

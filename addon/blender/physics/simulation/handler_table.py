@@ -16,7 +16,6 @@ from ...data.access import armature_of, armature_settings, record_of, settings, 
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
-from ...data.copied_mechanisms import remove_simulated_copies
 from ...data.facts import DOF_PROPERTIES, WORLD_PROPERTIES, copy_fields
 from ...data.properties.joint import KnuckleDof
 from ...data.queries import is_simulation_scene, parts, rig_of, simulated_copies, simulates_here, simulation_scene_of
@@ -37,6 +36,7 @@ from .frame_handlers import (
     clear_controllers,
     control_before_frame,
     finish_frame,
+    remove_simulation,
     reset_after_load,
     reset_after_undo,
     restore_before_save,
@@ -160,7 +160,7 @@ def apply_world_choice(scene: bpy.types.Scene) -> None:
     drives, frictions = [settings(rig).drive for rig in rigs], [typed_frictions(rig) for rig in rigs]
     simulation = simulation_scene_of(scene)
     if simulation is not None:
-        remove_simulated_copies(simulation)
+        remove_simulation(simulation)
     for rig in rigs:
         restore_rest_poses(rig)
         clear_physics(scene, rig)
@@ -286,7 +286,7 @@ def unregister() -> None:
     if hasattr(bpy.data, "scenes"):
         restore_before_save()
         for scene in [each for each in bpy.data.scenes if is_simulation_scene(each)]:
-            remove_simulated_copies(scene)
+            remove_simulation(scene)
     _disconnect_all()
 
 

@@ -294,6 +294,7 @@ def check_deleted_body(frame: int) -> None:
     assert body not in {end for each in constraints for end in (each.object1, each.object2)}
     path = shown(scene, rig, 20)
     assert np.abs(path[-1] - path[0]).max() > 0.05
+    assert np.abs(np.diff(path, axis=0)).max() < 0.4, "it falls, and nothing flies away"
 
 
 def check_deleted_mechanisms(folder: str) -> None:
