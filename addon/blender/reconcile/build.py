@@ -60,8 +60,8 @@ class BuildOptions:
         physics: Create rigid bodies and constraints.
         gait: Create an Action of the file's gait.
         gait_seconds: Duration of that Action (s).
-        adapt_scene: Set 60 frames per second (servos are controlled once per frame) and a frame range that holds the
-            gait, never shorter than before.
+        adapt_scene: Set a frame range that holds the gait, never shorter than before; where the scene simulates in its
+            own world also 60 frames per second, since servos are then controlled once per frame.
         ground: Create the ground that the file asks for.
         up_axis: The file's axis that points up in Blender.
         assemble: Where the file's joint values leave a loop open, start from the nearest ones that close it.
