@@ -53,6 +53,10 @@ def add_simulate(verbs: Subparsers) -> None:
     simulate.add_argument(
         "--seconds", type=parse_seconds, default=8.0, metavar="S", help="duration of the simulation in s (default: 8)"
     )
+    simulate.add_argument(
+        "--check-convergence", action="store_true",
+        help="simulate the first second again with twice the substeps and report how far the paths move",
+    )  # fmt: skip
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",
@@ -107,8 +111,9 @@ def _simulate_file(args: argparse.Namespace) -> VerbResult:
     jobs = load_blender_tasks()
     inputs = dict(args.input)
     job = jobs.SimulateJob(
-        args.seconds, args.drive.upper(), args.motion, inputs, args.meshes, args.all_bodies, args.gain, args.friction
-    )
+        args.seconds, args.drive.upper(), args.motion, inputs, args.meshes, args.all_bodies, args.gain, args.friction,
+        args.check_convergence,
+    )  # fmt: skip
     report, figures = jobs.simulate_to_file(args.model, args.out, job)
     facts = {"model": str(args.model), "settings": _simulation_settings(args, inputs), "figures": figures.plain()}
     if args.figures is not None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .report import Message, format_number
-from .run_metrics import GROUND_INDEX, JointAccuracy, SimulationAccuracy
+from .run_metrics import GROUND_INDEX, JointAccuracy, PathShift, SimulationAccuracy
 
 #: Largest value at which each figure is good; beyond it needs attention. Angles in radians, lengths and joint
-#: separation as shares of a link's length, energy as a share of the largest kinetic energy. All ratings in the
-#: interface are from here.
+#: separation as shares of a link's length, energy as a share of the largest kinetic energy, the path shift as one of
+#: the mechanism's size. All ratings in the interface are from here.
 ACCURACY_THRESHOLDS: dict[str, float] = {
     "Joint separation": 0.05,
     "Tracking error": math.radians(5.0),
@@ -26,6 +26,7 @@ ACCURACY_THRESHOLDS: dict[str, float] = {
     "Stop overrun (linear)": 0.02,
     "Energy gained": 0.05,
     "Penetration": 0.02,
+    "Path shift": 0.01,
 }
 #: Figures that are angles.
 _ANGLE_FIGURES = {"Tracking error", "Stop overrun"}
@@ -98,6 +99,8 @@ def accuracy_rows(accuracy: SimulationAccuracy, names: Mapping[int, str]) -> lis
     lengths = [joint.length for joint in accuracy.joints if joint.length > 0.0]
     depth = {"Penetration": accuracy.penetration * len(lengths) / sum(lengths)} if lengths else {}
     out.append(_rate_row(_penetration_row(accuracy, names), depth))
+    if accuracy.path_shift is not None:
+        out.append(_path_row(accuracy.path_shift))
     return out
 
 
@@ -127,11 +130,26 @@ def _threshold_text(what: str) -> str:
     limit = ACCURACY_THRESHOLDS[what]
     if what in _ANGLE_FIGURES:
         return Message("Good up to {}", _format_amount(limit, True))
+    if what == "Path shift":
+        return Message("Good up to {} of the mechanism's size", format_percent(limit))
     return (
         Message("Good up to {}", format_percent(limit))
         if what == "Energy gained"
         else Message("Good up to {} of a link's length", format_percent(limit))
     )
+
+
+def _path_row(shift: PathShift) -> AccuracyRow:
+    """Describe the path shift; with contacts it has no threshold."""
+    seconds = format_number(shift.seconds, 2)
+    line = AccuracyRow(
+        "Path shift",
+        format_percent(shift.share),
+        remark=Message("of the mechanism's size in {} s, with contacts, if substeps are doubled", seconds)
+        if shift.contacts
+        else Message("of the mechanism's size in {} s, if substeps are doubled", seconds),
+    )
+    return line if shift.contacts else _rate_row(line, {line.what: shift.share})
 
 
 def _stop_row(accuracy: SimulationAccuracy) -> AccuracyRow:

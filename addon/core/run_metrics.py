@@ -22,6 +22,8 @@ WORST_JOINT_COUNT = 3
 MAX_ROTATION_PER_STEP = 0.5
 #: Index of the ground among bodies.
 GROUND_INDEX = -1
+#: Time (s) without contact that is long enough to measure a path shift.
+_LEAST_FREE_SECONDS = 0.1
 
 
 @dataclass
@@ -127,12 +129,43 @@ class JointAccuracy:
 
 
 @dataclass(frozen=True)
+class PathShift:
+    """Distance by which the paths of a mechanism's bodies move if the simulation takes twice the substeps.
+
+    A simulation that has converged does not change. ``share`` is the largest distance between the two positions of a
+    body's center of mass at one instant, as a share of the mechanism's size. It was measured over so many ``seconds``.
+    With ``contacts`` no limit applies: paths with impacts and friction diverge, however short the step is.
+    """
+
+    share: float
+    seconds: float
+    contacts: bool = False
+
+
+def path_shift(first: Array, second: Array, size: float, rate: float, contact: int | None) -> PathShift:
+    """Measure the path shift up to the first contact; where it comes at once, over all instants.
+
+    Args:
+        first: Poses (n, bodies, 4, 4) of a simulation.
+        second: Those of the same with twice the substeps.
+        size: Size of the mechanism.
+        rate: Instants per second.
+        contact: Index of the first instant with a contact; None without any.
+    """
+    begins_in_contact = contact is not None and contact < _LEAST_FREE_SECONDS * rate
+    count = len(first) if contact is None or begins_in_contact else min(contact + 1, len(first))
+    apart = np.linalg.norm(first[:count, :, :3, 3] - second[:count, :, :3, 3], axis=-1)
+    return PathShift(float(apart.max(initial=0.0)) / size, (count - 1) / rate, begins_in_contact)
+
+
+@dataclass(frozen=True)
 class SimulationAccuracy:
     """Accuracy of a simulation.
 
     ``energy_gained`` is a share of the largest kinetic energy, nan where motors were active, nothing moved, or bodies
     were too fast for their velocities to be determined from poses. ``penetration`` is the largest one, of a body
     and another or the ground, ``deepest_pair`` the two (indices) and ``deepest_index`` the index of the frame.
+    ``path_shift`` is how far twice the substeps move the bodies, None where that was not simulated.
     """
 
     joints: tuple[JointAccuracy, ...]
@@ -140,6 +173,7 @@ class SimulationAccuracy:
     penetration: float = 0.0
     deepest_pair: tuple[int, int] = (GROUND_INDEX, GROUND_INDEX)
     deepest_index: int = 0
+    path_shift: PathShift | None = None
 
     def worst(self, count: int = WORST_JOINT_COUNT) -> list[JointAccuracy]:
         """Return the joints with the largest separation relative to their links' length, the worst first."""

@@ -23,10 +23,12 @@ from addon.core.run_metrics import (
     BodyPenetration,
     JointAccuracy,
     MeasuredJoint,
+    PathShift,
     SimulationAccuracy,
     SimulationRecord,
     energy_gained,
     measure_accuracy,
+    path_shift,
 )
 
 RATE = 60.0
@@ -221,7 +223,8 @@ def judged(**changes: Any) -> SimulationAccuracy:
         "2", "Piston", 2.0, 0.0, 0.0, 0.0, False, 2.0 * limit["Tracking error (linear)"], 0.0,
         2.0 * limit["Stop overrun (linear)"],
     )  # fmt: skip
-    found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
+    shift = PathShift(limit["Path shift"], 1.0)
+    found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"], path_shift=shift)
     for name, value in changes.items():
         assert hasattr(turning, name) or hasattr(found, name), name
         joints = [replace(joint, **{name: value}) if hasattr(joint, name) else joint for joint in found.joints]
@@ -245,6 +248,9 @@ def test_each_figure_has_its_mark_from_the_table() -> None:
     assert bad(judged(stop_overrun=0.5)) == {"Stop overrun": bad(judged(stop_overrun=0.5))["Stop overrun"]}
     assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
     assert bad(judged(penetration=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
+    shift = PathShift(0.02, 0.5)
+    assert bad(judged(path_shift=shift)) == {"Path shift": "Good up to 1 % of the mechanism's size"}
+    assert bad(judged(path_shift=replace(shift, contacts=True))) == {}
     assert (
         joint_separation_row(judged().joints[0]).good
         and not joint_separation_row(judged(separation=0.2).joints[0]).good
@@ -270,3 +276,20 @@ def test_what_no_length_is_known_for_has_no_mark() -> None:
 )
 def test_the_verdict_counts_the_figures_past_their_thresholds(marks: tuple[bool | None, ...], said: str) -> None:
     assert accuracy_verdict([AccuracyRow("Figure", "1", good=mark) for mark in marks]) == said
+
+
+@pytest.mark.parametrize(
+    ("contact", "expected"),
+    [
+        (None, PathShift(0.5, 1.0)),
+        (5, PathShift(0.25, 0.5)),
+        (0, PathShift(0.5, 1.0, contacts=True)),
+        (40, PathShift(0.5, 1.0)),
+    ],
+)
+def test_a_path_shift_is_measured_up_to_the_first_contact(contact: int | None, expected: PathShift) -> None:
+    """Of two bodies one moves steadily in the second simulation, by half the mechanism's size in a second."""
+    first = np.tile(np.eye(4), (11, 2, 1, 1))
+    second = first.copy()
+    second[:, 1, 0, 3] = np.linspace(0.0, 1.0, 11)
+    assert path_shift(first, second, 2.0, 10.0, contact) == expected

@@ -360,6 +360,11 @@ CASES: dict[str, Case] = {
     "knuckle.build_physics": Case(
         with_options(duo, op("knuckle.clear_physics")), ((alone, "The mechanism has no bodies"),)
     ),
+    "knuckle.check_convergence": Case(
+        with_options(duo, drive("LIMP"), op("knuckle.bake_physics", frame_end=6)),
+        ((duo, "Bake a simulation of the mechanism first"),),
+        window="step_trials.py: the progress, and Esc, as of Fit to Mechanism",
+    ),
     "knuckle.check_model": Case(duo),
     "knuckle.rebuild": Case(without_armature),
     "knuckle.check_symmetry": Case(with_options(duo, set_to("Left Leg", "knuckle.mass", 3.0))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import bpy
@@ -12,13 +12,14 @@ import numpy as np
 
 from ... import formats
 from ...core.report import Message, Report, format_number
-from ...core.run_metrics import SimulationFigures, measure_accuracy, simulation_figures
+from ...core.run_metrics import PathShift, SimulationFigures, measure_accuracy, simulation_figures
 from ...formats.xmdi import FRAME_SECONDS
 from ..animation.gait import current_gait
 from ..data.access import record_of, settings
 from ..data.queries import parts
 from ..physics.recording.accuracy import recorded_run, report_accuracy, store_accuracy
-from ..physics.recording.bake import Recording, record, recorded_motion, write_recording_keys
+from ..physics.recording.bake import Recording, record, record_steps, recorded_motion, write_recording_keys
+from ..physics.recording.step_trials import path_shift_steps
 from ..physics.simulation.recording import write_body_keys
 from ..physics.simulation.setup import build_physics, clear_physics
 from ..physics.world.rigidbody_world import frame_rate
@@ -83,7 +84,8 @@ class SimulateJob:
     """Arguments of ``simulate``.
 
     ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground;
-    None: the model's. ``all_bodies``: a .blend has keyframes for every body.
+    None: the model's. ``all_bodies``: a .blend has keyframes for every body. ``check_convergence``: simulate a second
+    with twice the substeps too, and report the path shift.
     """
 
     seconds: float
@@ -94,6 +96,7 @@ class SimulateJob:
     all_bodies: bool = False
     gain: float | None = None
     friction: float | None = None
+    check_convergence: bool = False
 
 
 def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[Report, SimulationFigures]:
@@ -112,6 +115,8 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
     recording = simulate_model(scene, rig, job.seconds, job.drive, friction=job.friction)
     run = recorded_run(scene, recording)
     accuracy = measure_accuracy(run)
+    if job.check_convergence:
+        accuracy = replace(accuracy, path_shift=_path_shift(scene, rig, recording))
     store_accuracy(rig, recording, accuracy)
     report_simulation(scene, rig, recording, report)
     name = f"{record_of(rig).source_name} {job.drive.title()}"
@@ -131,6 +136,15 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
             "Tracking error: none, no rotating servo has a target position (wheels have a target velocity)",
         )
     return report, figures
+
+
+def _path_shift(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording) -> PathShift:
+    steps, progress = path_shift_steps(scene, rig, record_steps, recording), ConsoleProgress("checking convergence")
+    while True:
+        try:
+            progress(*next(steps))
+        except StopIteration as end:
+            return end.value
 
 
 def scale_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:

@@ -35,11 +35,13 @@ class Work:
     makes: str = ""
     steps: tuple[int, ...] = (2,)
     physics: bool = False
+    baked: bool = False
 
 
 #: Every modal operator that is registered. Films are played first, and then shot.
 WORKS = {
     "knuckle.bake_physics": Work({"frame_end": FRAMES}, physics=True),
+    "knuckle.check_convergence": Work(steps=(2, 70), physics=True, baked=True),
     "knuckle.render_film": Work(FILM, "film.mp4", steps=(2, 9)),
     "knuckle.preview_film": Work(FILM),
     "knuckle.sweep": Work({"seconds": 0.3}),
@@ -184,6 +186,8 @@ def imported(folder: Path, work: Work) -> Any:
     scene.frame_end = FRAMES
     scene.frame_set(1)
     bpy.context.view_layer.objects.active = bpy.data.objects["Left Joint"]
+    if work.baked:
+        assert bpy.ops.knuckle.bake_physics() == {"FINISHED"}
     bpy.context.view_layer.update()
     return rig
 

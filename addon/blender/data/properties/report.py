@@ -76,6 +76,11 @@ class KnuckleAccuracy(bpy.types.PropertyGroup):
     deepest_pair: IntVectorProperty(size=2)
     deepest_names: StringProperty(description="Names of the bodies with the largest penetration, one per line")
     deepest_frame: FloatProperty(description="Frame of the largest penetration")
+    drive: StringProperty(description="Drive of the simulation; empty where it was keyed and changed")
+    source: PointerProperty(type=bpy.types.Action, description="Action that was assigned when it began")
+    path_shift: FloatProperty(description="Path shift as a share of the mechanism's size")
+    path_seconds: FloatProperty(description="Time (s) over which it was measured")
+    path_contacts: BoolProperty(description="Whether there were contacts in that time")
 
 
 CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointAccuracy, KnuckleAccuracy)

@@ -138,6 +138,8 @@ _COARSE_STEP, _FINE_STEP = 0.4, 1e-4
 _START_COUNT, _DIRECTION_COUNT = 8, 64
 #: Count of starts and last step (rad) for an approximate depth.
 _ROUGH_START_COUNT, _ROUGH_STEP = 3, 0.03
+#: Distance at which bodies touch, as a share of their size.
+CONTACT_SHARE = 1e-3
 _CIRCLE = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
 
 
@@ -179,6 +181,27 @@ def measure_penetrations(
             BodyPenetration(first, second, _body_depths(parts[first], parts[second], poses[:, first], poses[:, second]))
         )
     return out
+
+
+def first_contact(
+    world: bpy.types.RigidBodyWorld,
+    bodies: Sequence[bpy.types.Object],
+    pieces: dict[bpy.types.Object, list[bpy.types.Object]],
+    poses: Array,
+) -> int | None:
+    """Return the index of the first frame at which two bodies touch that may collide; None where none do.
+
+    They touch where they would penetrate if both were larger by ``CONTACT_SHARE``. The arguments are those of
+    ``measure_penetrations``.
+    """
+    measured: PointsByMesh = {}
+    parts = [_placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
+    larger, end = poses.copy(), len(poses)
+    larger[..., :3, :3] *= 1.0 + CONTACT_SHARE
+    for first, second in _collidable_pairs(world, bodies, parts):
+        depths = _body_depths(parts[first], parts[second], larger[:end, first], larger[:end, second], rough=True)
+        end = int(np.argmax(depths > 0.0)) if (depths > 0.0).any() else end
+    return end if end < len(poses) else None
 
 
 def _placed_shapes(
@@ -223,7 +246,9 @@ def _collections(obj: bpy.types.Object) -> set[int]:
     return {number for number, there in enumerate(rigid_body_of(obj).collision_collections) if there}
 
 
-def _body_depths(ones: list[_PlacedShape], others: list[_PlacedShape], at: Array, there: Array) -> Array:
+def _body_depths(
+    ones: list[_PlacedShape], others: list[_PlacedShape], at: Array, there: Array, rough: bool = False
+) -> Array:
     """Return the penetration depth (frames,) of two bodies at poses (frames, 4, 4) of both."""
     out = np.zeros(len(at))
     for one in ones:
@@ -232,7 +257,7 @@ def _body_depths(ones: list[_PlacedShape], others: list[_PlacedShape], at: Array
             size = [rotation_and_scale(poses)[1].max(axis=1, initial=0.0) for poses in (a, b)]
             near = np.linalg.norm(b[:, :3, 3] - a[:, :3, 3], axis=1) < size[0] * one.radius + size[1] * other.radius
             if near.any():
-                out[near] = np.maximum(out[near], penetration_depths(one.solid, other.solid, a[near], b[near]))
+                out[near] = np.maximum(out[near], penetration_depths(one.solid, other.solid, a[near], b[near], rough))
     return out
 
 

@@ -16,9 +16,11 @@ from ....core.run_metrics import (
     BodyPenetration,
     JointAccuracy,
     MeasuredJoint,
+    PathShift,
     SimulationAccuracy,
     SimulationRecord,
     measure_accuracy,
+    path_shift,
 )
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
@@ -28,7 +30,7 @@ from ...data.rigid_bodies import total_mass
 from ...rig.joint_frames import joint_sides
 from ..bodies.collision import collision_children
 from ..bodies.inertia import combined_inertia
-from ..bodies.penetration import PointsByMesh, lowest_points, measure_penetrations
+from ..bodies.penetration import CONTACT_SHARE, PointsByMesh, first_contact, lowest_points, measure_penetrations
 from ..simulation.recording import Recording
 from ..world.anchor import connects_bodies, is_static
 
@@ -36,6 +38,7 @@ from ..world.anchor import connects_bodies, is_static
 _MIN_LINK_RATIO = 1e-6
 _FIELDS = ("id", "name", "length", "separation", "mean_separation", "tilt", "is_revolute", "stop_overrun")
 _NO_NUMBER = -1.0
+_MIN_SIZE = 1e-9
 _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITEMS}
 
 
@@ -67,6 +70,37 @@ def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationReco
         recording.steps,
         size,
     )
+
+
+def measure_path_shift(scene: bpy.types.Scene, recording: Recording, finer: Recording) -> PathShift:
+    """Measure the path shift between a simulation and one with twice the substeps that may be longer."""
+    run, count = recorded_run(scene, recording), min(len(recording.frames), len(finer.frames))
+    moved = run.masses > 0.0
+    boxes = [
+        pose[:3, :3] @ np.array(obj.bound_box).T + pose[:3, 3, None]
+        for obj, pose in zip(
+            recording.joint_state.bodies, recording.with_body_scale(recording.poses[:1])[0], strict=False
+        )
+    ]
+    corners = np.hstack([box for box, moves in zip(boxes, moved, strict=True) if moves] or [np.zeros((3, 1))])
+    size = float(np.linalg.norm(np.ptp(corners, axis=1)))
+    paths = [each.poses[:count, :-1][:, moved] for each in (recording, finer)]
+    contact = _first_contact(scene, recording, size)
+    return path_shift(paths[0], paths[1], max(size, _MIN_SIZE), recording.frame_rate, contact)
+
+
+def _first_contact(scene: bpy.types.Scene, recording: Recording, size: float) -> int | None:
+    """Return the index of the first frame at which bodies touch each other or the ground; None where they never do."""
+    world, bodies = scene.rigidbody_world, recording.joint_state.bodies
+    assert world is not None  # it was simulated
+    pieces, measured = collision_children(recording.joint_state.rig), PointsByMesh()
+    poses = recording.with_body_scale(recording.poses)
+    found = [first_contact(world, bodies, pieces, poses[:, :-1])]
+    if _has_ground(scene):
+        for number, obj in enumerate(bodies):
+            low = lowest_points(obj, pieces.get(obj, ()), poses[:, number], measured) < CONTACT_SHARE * size
+            found.append(int(np.argmax(low)) if low.any() else None)
+    return min((index for index in found if index is not None), default=None)
 
 
 def _gravity(scene: bpy.types.Scene) -> Array:
@@ -140,9 +174,7 @@ def _ground_penetrations(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[BodyPenetration]:
     """Return the penetration of bodies into the ground, where there is one."""
-    world = scene.rigidbody_world
-    held: Iterable[bpy.types.Object] = world.collection.objects if world is not None and world.collection else ()
-    if not any(record_of(obj).is_ground for obj in held):
+    if not _has_ground(scene):
         return []
     measured = PointsByMesh()
     depths = (
@@ -150,6 +182,13 @@ def _ground_penetrations(
         for number, obj in enumerate(recording.joint_state.bodies)
     )
     return [BodyPenetration(number, GROUND_INDEX, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
+
+
+def _has_ground(scene: bpy.types.Scene) -> bool:
+    """Return whether the scene's rigid-body world has a ground of ours."""
+    world = scene.rigidbody_world
+    held: Iterable[bpy.types.Object] = world.collection.objects if world is not None and world.collection else ()
+    return any(record_of(obj).is_ground for obj in held)
 
 
 def _body_penetrations(
@@ -189,6 +228,18 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, accuracy: Simula
     kept.deepest_frame = recording.frames[accuracy.deepest_index]
     deep = (bodies[place] if place != GROUND_INDEX else None for place in accuracy.deepest_pair)
     kept.deepest_names = "\n".join("" if obj is None else file_name(obj) or obj.name for obj in deep)
+    used = {*recording.drives[1:]}
+    kept.drive = used.pop() if len(used) == 1 else ""
+    kept.source = None if rig.animation_data is None else rig.animation_data.action
+    store_path_shift(rig, accuracy.path_shift)
+
+
+def store_path_shift(rig: bpy.types.Object, shift: PathShift | None) -> None:
+    """Store the path shift of a simulation with its other figures."""
+    kept = settings(rig).accuracy
+    kept.path_shift, kept.path_seconds, kept.path_contacts = (
+        (_NO_NUMBER, 0.0, False) if shift is None else (shift.share, shift.seconds, shift.contacts)
+    )
 
 
 def _stored_number(number: float) -> float:
@@ -209,7 +260,8 @@ def stored_accuracy(rig: bpy.types.Object) -> SimulationAccuracy | None:
         for row in kept.joints
     )
     deep = (int(kept.deepest_pair[0]), int(kept.deepest_pair[1]))
-    return SimulationAccuracy(joints, _loaded_number(kept.energy_gained), kept.penetration, deep)
+    shift = None if kept.path_seconds <= 0.0 else PathShift(kept.path_shift, kept.path_seconds, kept.path_contacts)
+    return SimulationAccuracy(joints, _loaded_number(kept.energy_gained), kept.penetration, deep, path_shift=shift)
 
 
 def _loaded_number(kept: float) -> float:

@@ -19,15 +19,20 @@ import numpy as np
 
 from ....core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder, next_rung
 from ....core.report import Message
-from ...data.access import settings, world_of
+from ....core.run_metrics import PathShift
+from ...compat import action_curves, action_slot, restore_action, use_action
+from ...data.access import armature_of, settings, world_of
 from ...data.properties.model import KnuckleSteps
-from ..simulation.recording import Recording, SimulationError
+from ..simulation.recording import Recording, SimulationError, update_body_key_constraints
+from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
 from ..world.solver_settings import required_solver_settings, selected_steps, simulation_key, store_selection
-from .accuracy import accuracy_of_recording
+from .accuracy import accuracy_of_recording, measure_path_shift, store_path_shift
 
 #: Duration of a trial (s), and the CPU time (s) after which no more are made.
 TRIAL_SECONDS, _BUDGET = 0.5, 2.0
+#: Duration (s) over which a path shift is measured.
+PATH_SECONDS = 1.0
 
 #: Records a mechanism up to a frame (``recording.bake.record_steps``).
 Recorder = Callable[[bpy.types.Scene, bpy.types.Object, int], Generator[tuple[int, int], None, Recording]]
@@ -195,6 +200,115 @@ def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], qual
     finally:
         if scene.rigidbody_world is not None:
             world.substeps_per_frame, world.solver_iterations = before
+
+
+# ------------------------------------------------------------------ path shift
+
+
+def path_shift_steps(
+    scene: bpy.types.Scene, rig: bpy.types.Object, record: Recorder, recording: Recording | None = None
+) -> Generator[tuple[int, int], None, PathShift]:
+    """Simulate a second with the world's substeps, and with twice as many, and measure how far paths move.
+
+    Args:
+        scene: The scene that simulates it.
+        rig: The mechanism.
+        record: Records a simulation.
+        recording: A simulation with the world's substeps, if there is one; it may be longer or shorter.
+
+    Yields:
+        Counts of done and all frames.
+    """
+    count = math.ceil(PATH_SECONDS * frame_rate(scene))
+    if recording is not None:
+        count = min(count, len(recording.frames) - 1)
+    last, runs = first_frame(scene) + count, 1 if recording is not None else 2
+    if recording is None:
+        recording = yield from _counted(record(scene, rig, last), runs)
+    world_of(scene).substeps_per_frame *= 2
+    try:
+        finer = yield from _counted(record(scene, rig, last), runs, runs - 1)
+    finally:
+        if scene.rigidbody_world is not None:
+            world_of(scene).substeps_per_frame //= 2
+    return measure_path_shift(scene, recording, finer)
+
+
+def _counted(
+    steps: Generator[tuple[int, int], None, Recording], runs: int, number: int = 0
+) -> Generator[tuple[int, int], None, Recording]:
+    """Run the steps of a recording as number ``number`` of several, with counts of the frames of all."""
+    with closing(steps):
+        while True:
+            try:
+                done, total = next(steps)
+            except StopIteration as end:
+                return end.value
+            yield number * total + done, runs * total
+
+
+def convergence_steps(scene: bpy.types.Scene, rig: bpy.types.Object, record: Recorder) -> TrialSteps:
+    """Measure the path shift of the simulation that was baked last, and store it with its other figures.
+
+    It is simulated from the Action and with the drive from which it was baked. The drive, the Action and the frame are
+    as before at the end, also when it is closed before.
+
+    Args:
+        scene: The scene that simulates it.
+        rig: The mechanism.
+        record: Records a simulation.
+
+    Yields:
+        Counts of done and all frames.
+    """
+    rigs = list(simulated_rigs(scene))
+    with _as_before_bake(scene, rig):
+        if has_own_settings(scene) and settings(rig).drive != "KEYS":
+            for _ in select_steps(scene, rigs, "BAKE", record):
+                yield 0, 1
+        with steps_applied(scene, rigs, "BAKE"):
+            shift = yield from path_shift_steps(scene, rig, record)
+    store_path_shift(rig, shift)
+
+
+@contextmanager
+def _as_before_bake(scene: bpy.types.Scene, rig: bpy.types.Object) -> Iterator[None]:
+    """Context manager in which a mechanism has the Action and the drive from which it was baked last.
+
+    Where no Action was assigned, it begins with the pose of the baked one.
+    """
+    kept, drive, frame = settings(rig).accuracy, settings(rig).drive, (scene.frame_current, scene.frame_subframe)
+    is_keyed = not kept.drive
+    data = rig.animation_data_create()  # that which it has, if any
+    action, slot = data.action, action_slot(data)
+    if is_keyed:
+        _mute_drive_keys(rig, False)
+    scene.frame_set(first_frame(scene))
+    use_action(rig, kept.source)
+    if not is_keyed:
+        _set_drive(rig, kept.drive)
+    update_body_key_constraints(rig)
+    try:
+        yield
+    finally:  # an undo meanwhile leaves no valid reference: that to the armature is used first
+        if is_keyed:
+            _mute_drive_keys(rig, True)
+        _set_drive(rig, drive)
+        restore_action(rig.animation_data_create(), action, slot)
+        update_body_key_constraints(rig)
+        scene.frame_set(frame[0], subframe=frame[1])
+
+
+def _mute_drive_keys(rig: bpy.types.Object, mute: bool) -> None:
+    """Mute the keyframes of a mechanism's drive, as a bake does, or let them have effect."""
+    armature = armature_of(rig)
+    action = armature.animation_data.action if armature.animation_data is not None else None
+    for curve in () if action is None else action_curves(armature, action, create=False) or ():
+        if curve.data_path == "knuckle.drive":
+            curve.mute = mute
+
+
+# ------------------------------------------------------------------ text
 
 
 def selection_lines(rig: bpy.types.Object) -> list[str]:

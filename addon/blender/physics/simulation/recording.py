@@ -64,6 +64,12 @@ class Recording:
         poses[:, -1, 2, 3] -= self.lifts
         return poses
 
+    @property
+    def frame_rate(self) -> float:
+        """Frames per second of the mechanism's time."""
+        course = self.poses if self.steps is None else self.steps
+        return self.rate * (len(self.poses) - 1) / max(len(course) - 1, 1)
+
     def with_body_scale(self, poses: Array) -> Array:
         """Return poses of the recording with the bodies' own scale."""
         out = poses.copy()

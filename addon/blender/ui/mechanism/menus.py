@@ -76,6 +76,7 @@ MENU_SUBJECTS = (
             MenuEntry("knuckle.build_physics"),
             MenuEntry("knuckle.fit_world"),
             MenuEntry("knuckle.bake_physics"),
+            MenuEntry("knuckle.check_convergence"),
             MenuEntry("knuckle.select_worst"),
             _SEPARATOR,
             MenuEntry("knuckle.remove_body_keys"),

@@ -22,11 +22,16 @@ from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies,
 from ...events.handlers import Connections, connect, disconnect
 from ...events.signals import on_drive_change
 from ...locale import translated
-from ...physics.recording.accuracy import worst_joint_lines
+from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.recording.bake import record_steps
-from ...physics.recording.step_trials import lacks_selection, select_steps, selection_lines
+from ...physics.recording.step_trials import convergence_steps, lacks_selection, select_steps, selection_lines
 from ...physics.simulation.setup import build_physics, clear_physics, find_leftovers, remove_leftovers
-from ...physics.world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs
+from ...physics.world.membership import (
+    is_simulated,
+    simulated_elsewhere_message,
+    simulated_rigs,
+    stopped_world_message,
+)
 from ...physics.world.rigidbody_world import fit_world, has_own_settings
 from ...physics.world.scale import distortion_message
 from ..base.modal_tasks import ModalTask, TaskSteps, busy_message
@@ -232,6 +237,37 @@ class KNUCKLE_OT_fit_world(ModalTask):
         report_message(self, {"INFO"}, ". ".join(map(translated, found)) or fit.why)
 
 
+class KNUCKLE_OT_check_convergence(ModalTask):
+    """Operator: measure how far paths move if the substeps of the last bake are doubled."""
+
+    bl_idname = "knuckle.check_convergence"
+    bl_label = "Check Convergence"
+    bl_description = (
+        "Simulate the first second of the last bake again, also with twice the substeps, and measure how far the paths"
+        " of the bodies move. Keyframes stay as they are"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
+        if busy := busy_message():
+            return busy
+        if not accuracy_lines(rig):
+            return "Bake a simulation of the mechanism first"
+        return simulated_elsewhere_message(context.scene, rig) or stopped_world_message(context.scene)
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Return the generator that simulates twice."""
+        yield from convergence_steps(context.scene, rig, record_steps)
+        return rig
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Report the path shift."""
+        line = accuracy_lines(result)[-1]
+        report_message(self, {"INFO"}, translated(line.what) + ": " + translated(line.worst))
+
+
 def _measure_later(armature: bpy.types.Armature) -> None:
     """Measure substeps and iterations before a simulation is played in a window, unless that is done or not ours."""
     rig = armature_settings(armature).rig
@@ -379,6 +415,7 @@ CLASSES = (
     KNUCKLE_OT_clean_up,
     KNUCKLE_OT_set_drive,
     KNUCKLE_OT_drive_loop,
+    KNUCKLE_OT_check_convergence,
     KNUCKLE_OT_fit_world,
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,

@@ -163,6 +163,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
                 draw_paragraph(context, figures, line.limit, "BLANK1")
         if any(line.good for line in lines):
             figures.label(text="Good: within its threshold", icon=_STATUS_ICONS[True])
+        layout.operator("knuckle.check_convergence", icon="DRIVER_DISTANCE")
         _worst_joints(layout, rig)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from addon.core.model import Body, Mechanism, Shape, World
+from tests.support.mechanisms import bone_of, key
 from tests.support.scenes import OWN
 from tests.support.swings import chain, put_world
 
@@ -161,3 +163,109 @@ def test_a_trial_that_diverges_leads_to_more_steps(blank: Any) -> None:
     assert tried == [10]
     assert found is not None and (found.steps, found.iterations) == (pytest.approx(bound.steps), bound.iterations)
     assert rig.data.knuckle.drive == "LIMP"
+
+
+# ---------------------------------------------------------------- path shift
+
+
+def shift(scene: Any, rig: Any) -> Any:
+    """The path shift of a mechanism with the world's present substeps."""
+    from addon.blender.physics.recording.bake import record_steps
+    from addon.blender.physics.recording.step_trials import path_shift_steps
+
+    steps = path_shift_steps(scene, rig, record_steps)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def test_a_falling_body_is_off_by_the_error_of_semi_implicit_euler(blank: Any) -> None:
+    """Its fall is g t dt / 2 too long, so that half the step moves it by g t dt / 4."""
+    cube = Body("cube", "cube", np.diag([1.0, 1.0, 1.0, 1.0]), shapes=[Shape("box", {"x": 1.0, "y": 2.0, "z": 2.0})])
+    rig = put_world(Mechanism("cube", bodies=[cube]), "LIMP", 1.0)
+    rig.data.knuckle.has_ground = False
+    blank.scene.rigidbody_world.substeps_per_frame = 10
+    found = shift(blank.scene, rig)
+    assert found.share * 3.0 == pytest.approx(9.81 * 1.0 / 600.0 / 4.0, rel=2e-3)
+    assert (found.seconds, found.contacts) == (pytest.approx(1.0), False)
+    assert blank.scene.rigidbody_world.substeps_per_frame == 10
+
+
+def test_a_fall_to_the_ground_counts_until_it_touches(blank: Any) -> None:
+    pose = np.eye(4)
+    pose[2, 3] = 2.0
+    cube = Body("cube", "cube", pose, shapes=[Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0})])
+    mechanism = Mechanism("cube", World(ground=0.0), bodies=[cube])
+    rig = put_world(mechanism, "LIMP", 1.0)
+    found = shift(blank.scene, rig)
+    assert not found.contacts
+    assert found.seconds == pytest.approx((2.0 * 1.5 / 9.81) ** 0.5, abs=1.5 / 60.0)
+    rig.location.z = -1.5
+    blank.scene.frame_set(blank.scene.frame_start)
+    resting = shift(blank.scene, rig)
+    assert resting.contacts and resting.seconds == pytest.approx(1.0)
+
+
+def test_the_path_shift_of_a_pendulum_is_of_first_order(blank: Any) -> None:
+    """Twice the substeps halve it."""
+    rig = put_world(chain(1.0, links=1), "LIMP", 1.0)
+    found = []
+    for substeps in (10, 20, 40):
+        blank.scene.rigidbody_world.substeps_per_frame = substeps
+        found.append(shift(blank.scene, rig).share)
+    assert found[0] / found[1] == pytest.approx(2.0, rel=0.05)
+    assert found[1] / found[2] == pytest.approx(2.0, rel=0.05)
+
+
+def test_checking_convergence_simulates_what_was_baked(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the Action that was assigned before the bake, whose keyframes the servos track, and in its drive; also where
+    the drive is keyed. The figure joins the others, undo takes it away, and a new bake forgets it."""
+    import bpy
+
+    from addon.blender.physics.recording import step_trials
+    from addon.blender.physics.recording.accuracy import accuracy_lines, stored_accuracy
+
+    rig = put_world(chain(0.5, links=2), "SERVO", 0.5)
+    rig.data.knuckle.law = "PD"
+    key(rig, "hinge 0", [(1, 0.0), (10, 0.6), (31, -0.4)])
+    source, seen = rig.animation_data.action, []
+    plain = step_trials.measure_path_shift
+    monkeypatch.setattr(step_trials, "measure_path_shift", lambda *args: (seen.append(args[1].values), plain(*args))[1])
+    bpy.context.view_layer.objects.active = rig
+    for keyed in (False, True):
+        if keyed:
+            rig.animation_data.action = source
+            for frame, drive in ((1, 1), (15, 2)):
+                rig.data.knuckle["drive"] = drive
+                rig.data.keyframe_insert("knuckle.drive", frame=frame)
+        assert bpy.ops.knuckle.bake_physics() == {"FINISHED"}
+        assert stored_accuracy(rig).path_shift is None
+        baked = rig.animation_data.action
+        assert baked != source
+        values = [bone_value(rig, frame) for frame in range(1, 31)]
+        bpy.context.scene.frame_set(7)
+        bpy.ops.ed.undo_push(message="baked")
+        assert bpy.ops.knuckle.check_convergence() == {"FINISHED"}
+        assert (rig.animation_data.action, rig.data.knuckle.drive, bpy.context.scene.frame_current) == (
+            baked,
+            "KEYS",
+            7,
+        )
+        np.testing.assert_allclose(seen[-1][:30, 0], values, atol=1e-5)
+        assert 0.0 < stored_accuracy(rig).path_shift.share < 0.01
+        assert accuracy_lines(rig)[-1].what == "Path shift" and accuracy_lines(rig)[-1].good
+    bpy.ops.ed.undo_push(message="checked")
+    bpy.ops.ed.undo()
+    rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
+    assert stored_accuracy(rig).path_shift is None
+    bpy.ops.ed.redo()
+
+
+def bone_value(rig: Any, frame: int) -> float:
+    """The first servo's angle at a frame."""
+    import bpy
+
+    bpy.context.scene.frame_set(frame)
+    return float(bone_of(rig, "hinge 0").rotation_euler.z)
