@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from addon import formats
 from addon.blender.build import build
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record, record_steps
-from addon.blender.physics.recording.step_trials import select_steps, steps_applied
-from addon.core.accuracy import QUALITIES
+from addon.blender.physics.recording.step_trials import path_shift_steps, select_steps, steps_applied
+from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
+from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES
+from addon.core.run_metrics import PathShift
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
 from tests.support.references import CORPUS
@@ -37,10 +40,12 @@ _ENDINGS = {".jm", ".skel", ".xml", ".json"}
 Rows = Iterator[tuple[str, float, float | None, bool]]
 
 
-def model(path: Path) -> Any:
-    """The armature of a model in an empty scene."""
-    scene = fresh()
-    build(formats.load(path))
+def model(path: Path, collides: bool = True) -> Any:
+    """The armature of a model in an empty scene; its bodies touch nothing where it does not collide."""
+    scene, mechanism = fresh(), formats.load(path)
+    for body in mechanism.bodies:
+        body.collidable = body.collidable and collides
+    build(mechanism)
     return next(obj for obj in scene.objects if obj.knuckle.role == "MODEL")
 
 
@@ -78,6 +83,35 @@ def samples() -> Rows:
     for drive, label in _DRIVES.items():
         ratio = speeds["hexapod", drive] / speeds["humanoid", drive]
         yield f"humanoid over hexapod, {label}, playing: CPU time", ratio, 5.0, ratio <= 5.0
+
+
+def paths() -> Rows:
+    """How far twice the substeps of a bake move the bodies of the samples within a second: with what they touch, and
+    without contacts."""
+    for path in _SAMPLES:
+        for collides in (False, True):
+            name, rig = Path(path).stem, model(OWN / path, collides)
+            for drive, label in _DRIVES.items():
+                rig.data.knuckle.drive = drive
+                shift = _path_shift(rig)
+                if collides and not shift.contacts:
+                    continue
+                what = f"{name}, {label}, baking: path shift{' with contacts' if shift.contacts else ''} (%)"
+                limit = None if shift.contacts else 100.0 * ACCURACY_THRESHOLDS["Path shift"]
+                yield what, 100.0 * shift.share, limit, limit is None or 100.0 * shift.share <= limit
+
+
+def _path_shift(rig: Any) -> PathShift:
+    scene = bpy.context.scene
+    for _ in select_steps(scene, [rig], "BAKE", record_steps):
+        pass
+    with steps_applied(scene, [rig], "BAKE"):
+        steps = path_shift_steps(scene, rig, record_steps)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
 
 
 def rates() -> Rows:
@@ -126,16 +160,26 @@ def handlers() -> Rows:
     yield "servos, friction and damping of 22 joints: CPU time (ms) per frame", cost, 1.5, cost <= 1.5
 
 
-def corpus() -> Rows:
-    """The models of the real files: how many play below real time, and with how large a joint separation."""
-    paths = sorted(path for path in CORPUS.rglob("*") if path.suffix in _ENDINGS) if CORPUS.is_dir() else []
-    count = slow = loose = 0
+def corpus(seconds: float) -> Rows:
+    """The models of the real files: how many play below real time, and with how large a joint separation.
+
+    They come in the order of a checksum of their paths, so that those of the first ``seconds`` are a sample of all.
+    Beside each model that misses a threshold stands what it costs without the solver, and the steps it was given.
+    """
+    paths = [path for path in CORPUS.rglob("*") if path.suffix in _ENDINGS] if CORPUS.is_dir() else []
+    paths.sort(key=lambda path: zlib.crc32(path.relative_to(CORPUS).as_posix().encode()))
+    count = slow = loose = tried = 0
+    end = time.monotonic() + seconds
     for path in paths:
+        if time.monotonic() > end:
+            break
+        tried += 1
         try:
             rig = model(path)
         except (formats.FormatError, ValueError):
             continue
-        if bpy.context.scene.rigidbody_world is None:
+        world = bpy.context.scene.rigidbody_world
+        if world is None:
             continue
         found = [run(rig, drive, "PREVIEW", runs=1) for drive in _DRIVES]
         speed, apart = min(speed for speed, _ in found), max(apart for _, apart in found)
@@ -144,25 +188,40 @@ def corpus() -> Rows:
         slow += speed < 1.0
         loose += apart > QUALITIES["PREVIEW"].separation and not is_soft
         if speed < 1.0 or (apart > QUALITIES["PREVIEW"].separation and not is_soft):
-            print(f"  {path.name}: {speed:.2g} times real time, joint separation {100.0 * apart:.2g} %", flush=True)
-    if count:
-        yield (
-            "real files: share of the models below real time, playing (%)",
-            100.0 * slow / count,
-            5.0,
-            (slow <= 0.05 * count),
-        )
-        yield (
-            "real files: share of the rigid models with more than 0.5 % joint separation, playing (%)",
-            (100.0 * loose / count),
-            4.0,
-            loose <= 0.04 * count,
-        )
-    yield "real files: models", float(count), None, True
+            print(f"  {path.name}: {speed:.2g} times real time, joint separation {100.0 * apart:.2g} %; {_load(rig)}")
+    if not count:
+        return
+    share = 100.0 * slow / count
+    yield "real files: share of the models below real time, playing (%)", share, 5.0, slow <= 0.05 * count
+    share = 100.0 * loose / count
+    what = "real files: share of the rigid models with more than 0.5 % joint separation, playing (%)"
+    yield what, share, 4.0, loose <= 0.04 * count
+    yield f"real files: models with physics among {tried} of {len(paths)} files", float(count), None, True
 
 
-PARTS: dict[str, Callable[[], Iterator[Any]]] = {
+def _load(rig: Any) -> str:
+    """What makes a mechanism slow, in words: its constraints, its steps, and a second of it at one step per frame."""
+    scene = bpy.context.scene
+    world, chosen = scene.rigidbody_world, selected_steps(rig, "PREVIEW")
+    needed = required_solver_settings(rig)
+    steps, iterations = (chosen.steps, chosen.iterations) if chosen else (needed.steps, needed.iterations)
+    world.substeps_per_frame = world.solver_iterations = 1
+    start = time.process_time()
+    for frame in range(scene.frame_start, scene.frame_start + _FRAMES):
+        scene.frame_set(frame)
+    rest = time.process_time() - start
+    count = len(world.constraints.objects) if world.constraints else 0
+    return (
+        f"{count} constraints, {steps:.0f} steps per second with {iterations} iterations"
+        f" ({needed.steps:.0f} and {needed.iterations} at most), {rest:.2g} s per second without the solver"
+    )
+
+
+#: Seconds that the part of the real files may take.
+SECONDS = {"corpus": 1500.0}
+PARTS: dict[str, Callable[..., Iterator[Any]]] = {
     "samples": samples,
+    "paths": paths,
     "rates": rates,
     "handlers": handlers,
     "corpus": corpus,
