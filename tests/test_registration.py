@@ -65,8 +65,8 @@ def test_registering_again_and_again_changes_nothing(blank: Any) -> None:
 
 def test_only_generic_names_go_to_one_file_handler(blank: Any) -> None:
     """Blender asks which importer to use when two handlers claim an extension, so each has one."""
-    from addon.blender.ui.import_export.import_model import IO_FH_mechanism
     from addon.blender.ui.import_export.import_motion import IO_FH_servo_motion
+    from addon.blender.ui.import_export.model_files import IO_FH_mechanism
 
     models = set(IO_FH_mechanism.bl_file_extensions.split(";"))
     motions = set(IO_FH_servo_motion.bl_file_extensions.split(";"))

@@ -9,8 +9,8 @@ from bpy.props import IntProperty
 
 from . import overlay, preferences, twins
 from .base import manual_pages, modal_tasks, selection
-from .editing import checks, create, models, parts
-from .import_export import export_model, export_motion, import_model, import_motion
+from .editing import checks, create, parts
+from .import_export import export_motion, import_motion, model_files
 from .joints import joint_list, stop_gizmos, stops
 from .joints import operators as joint_operators
 from .joints import panel as joint_panel
@@ -30,8 +30,7 @@ from .video import panel as video_panel
 #: ``register`` or ``unregister`` if it needs more than those.
 _MODULES: tuple[Any, ...] = (
     preferences,
-    import_model,
-    export_model,
+    model_files,
     import_motion,
     export_motion,
     simulation_operators,
@@ -57,7 +56,6 @@ _MODULES: tuple[Any, ...] = (
     overlay,
     stop_gizmos,
     sliders,
-    models,
     menus,
     manual_pages,
 )
@@ -67,9 +65,9 @@ _MENUS = (
     ("VIEW3D_MT_add", menus.add_menu_entries),
     ("VIEW3D_MT_object_context_menu", menus.context_menu_entries),
     ("VIEW3D_MT_pose_context_menu", menus.context_menu_entries),
-    ("TOPBAR_MT_file_import", import_model.menu),
+    ("TOPBAR_MT_file_import", model_files.import_menu),
     ("TOPBAR_MT_file_import", import_motion.menu),
-    ("TOPBAR_MT_file_export", export_model.menu),
+    ("TOPBAR_MT_file_export", model_files.export_menu),
     ("TOPBAR_MT_file_export", export_motion.menu),
 )
 

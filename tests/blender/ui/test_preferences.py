@@ -143,7 +143,7 @@ def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: An
 
 
 def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
-    from addon.blender.ui.import_export.import_model import IMPORT_SCENE_OT_mechanism as operator
+    from addon.blender.ui.import_export.model_files import IMPORT_SCENE_OT_mechanism as operator
     from addon.blender.ui.import_export.options import ImportOptions, apply_preferences
 
     names = set(ImportOptions.__annotations__)

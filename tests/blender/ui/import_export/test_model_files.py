@@ -224,7 +224,7 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     import bpy
 
     from addon import formats
-    from addon.blender.ui.import_export import export_model, export_motion, import_model, import_motion
+    from addon.blender.ui.import_export import export_motion, import_motion, model_files
 
     class Layout:
         def __init__(self) -> None:
@@ -237,7 +237,7 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     class Menu:
         layout = Layout()
 
-    for draw in (import_model.menu, export_model.menu, import_motion.menu, export_motion.menu):
+    for draw in (model_files.import_menu, model_files.export_menu, import_motion.menu, export_motion.menu):
         draw(Menu, bpy.context)
     texts = [entry.text for entry in Menu.layout.entries]
     assert texts[0].startswith("Mechanism (.jm ")
