@@ -24,7 +24,6 @@ from typing import Optional
 from tools import checks, suites
 from tools.console import GREEN, RED, ROOT, BuildError, paint, say
 from tools.environments import (
-    BENCH_REFERENCES,
     BLENDERS,
     FUZZ,
     blender_python,
@@ -80,7 +79,7 @@ def test(options: argparse.Namespace) -> int:
 def bench(options: argparse.Namespace) -> int:
     """Measure speed or accuracy; further words go to ``benchmarks/run.py``."""
     python, script = blender_python(options.blender), str(ROOT / "benchmarks/run.py")
-    peers = references(not options.rest or set(options.rest) <= WHOLE_BENCH, BENCH_REFERENCES)
+    peers = references(not options.rest or set(options.rest) <= WHOLE_BENCH)
     rest = [word for word in options.rest if word != PAGE]
     if rest == options.rest:
         return call(python, script, *rest, variables=peers)
@@ -166,7 +165,7 @@ The first run sets up an environment (about 1 GB, a minute or less) in {cache}.
 KNUCKLE_CACHE names another place.
 
 `test` and `bench` with no further words also set up, once, the programs that some tests compare with: DART's Python
-module and imt-ring (1 GB more, with JAX), `bench` MuJoCo as well. With further words they use what is there.
+module, MuJoCo and imt-ring (1 GB more, with JAX). With further words they use what is there.
 KNUCKLE_DARTPY, KNUCKLE_RING and KNUCKLE_MUJOCO may name Pythons of yours that have them, or be empty to do without;
 tests that lack theirs say so and skip."""
 

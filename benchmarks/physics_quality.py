@@ -6,13 +6,14 @@ mechanism falls, or its servos track their targets.
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import bpy
 
@@ -20,13 +21,18 @@ from addon import formats
 from addon.blender.build import build
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record, record_steps
+from addon.blender.physics.recording.reference_engine import (
+    MujocoRun,
+    mujoco_steps,
+    recording_differences,
+)
 from addon.blender.physics.recording.step_trials import path_shift_steps, select_steps, steps_applied
 from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
 from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES
 from addon.core.run_metrics import PathShift
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
-from tests.support.references import CORPUS
+from tests.support.references import CORPUS, mujoco_missing
 from tests.support.scenes import OWN
 
 _SAMPLES = (
@@ -37,7 +43,8 @@ _DRIVES = {"LIMP": "Ragdoll", "SERVO": "Servos"}
 _RUNS, _FRAMES = 3, 60
 #: Endings of the model files of the corpus.
 _ENDINGS = {".jm", ".skel", ".xml", ".json"}
-Rows = Iterator[tuple[str, float, float | None, bool]]
+Rows = Iterator[tuple[Any, ...]]
+T = TypeVar("T")
 
 
 def model(path: Path, collides: bool = True) -> Any:
@@ -54,8 +61,7 @@ def run(rig: Any, drive: str, quality: str, runs: int = _RUNS) -> tuple[float, f
     scene = bpy.context.scene
     rig.data.knuckle.drive = drive
     speeds = []
-    for _ in select_steps(scene, [rig], quality, record_steps):
-        pass
+    _ended(select_steps(scene, [rig], quality, record_steps))
     with steps_applied(scene, [rig], quality):
         for _ in range(runs):
             start = time.process_time()
@@ -103,15 +109,59 @@ def paths() -> Rows:
 
 def _path_shift(rig: Any) -> PathShift:
     scene = bpy.context.scene
-    for _ in select_steps(scene, [rig], "BAKE", record_steps):
-        pass
+    _ended(select_steps(scene, [rig], "BAKE", record_steps))
     with steps_applied(scene, [rig], "BAKE"):
-        steps = path_shift_steps(scene, rig, record_steps)
-        while True:
+        return _ended(path_shift_steps(scene, rig, record_steps))
+
+
+def mujoco() -> Rows:
+    """The humanoid as it is played, and MuJoCo with steps of 2 ms and contacts, in the same second and run; and how far
+    apart both are, with the steps of a bake, where nothing touches."""
+    if why := mujoco_missing():
+        yield f"humanoid over MuJoCo: CPU time ({why})", math.nan, None, True
+        return
+    for drive, label in _DRIVES.items():
+        rig = model(OWN / _SAMPLES[0])
+        speed, _ = run(rig, drive, "PREVIEW", runs=5)
+        spent = [_mujoco_seconds(rig) for _ in range(5)]
+        ratio = 1.0 / speed / statistics.median(spent)
+        yield f"humanoid, {label}, playing, over MuJoCo with steps of 2 ms: CPU time", ratio, 40.0, ratio <= 40.0
+    for path in _SAMPLES:
+        for drive, label in _DRIVES.items():
+            rig = model(OWN / path, collides=False)
+            rig.data.knuckle.drive = drive
+            scene = bpy.context.scene
+            last, name = scene.frame_start + _FRAMES, Path(path).stem
             try:
-                next(steps)
-            except StopIteration as end:
-                return end.value
+                theirs = _ended(mujoco_steps(scene, rig, last))
+            except ValueError as error:
+                print(f"  {name}, {label}: {error}")
+                continue
+            _ended(select_steps(scene, [rig], "BAKE", record_steps))
+            with steps_applied(scene, [rig], "BAKE"):
+                ours = record(scene, rig, last)
+            far = max((each.largest for each in recording_differences(ours, theirs)), default=0.0)
+            yield f"{name}, {label}, baking: largest distance from MuJoCo after a second without contact (m)", far, 4e-3
+
+
+def _mujoco_seconds(rig: Any) -> float:
+    """CPU time of MuJoCo for the frames of a recording, without the servos' control."""
+    reference, spent = MujocoRun(bpy.context.scene, rig, 62.5, 1), 0.0  # eight steps of 2 ms per step of the control
+    for _ in range(round(_FRAMES * 62.5 / 60.0)):
+        reference.command()
+        start = time.process_time()
+        reference.advance()
+        spent += time.process_time() - start
+    return spent * 60.0 / _FRAMES
+
+
+def _ended(steps: Generator[Any, None, T]) -> T:
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def rates() -> Rows:
@@ -222,6 +272,7 @@ SECONDS = {"corpus": 1500.0}
 PARTS: dict[str, Callable[..., Iterator[Any]]] = {
     "samples": samples,
     "paths": paths,
+    "mujoco": mujoco,
     "rates": rates,
     "handlers": handlers,
     "corpus": corpus,

@@ -38,9 +38,11 @@ BLENDERS = {
 DEFAULT_BLENDERS = ("5.0", "5.2")
 TOOLS, DOCS, FUZZ = Environment("tools"), Environment("docs"), Environment("fuzz")
 #: Programs that tests compare with, by the variable that names a Python with each.
-REFERENCES = {"KNUCKLE_DARTPY": Environment("dartpy"), "KNUCKLE_RING": Environment("imt-ring")}
-#: And those that only the bench compares with.
-BENCH_REFERENCES = {**REFERENCES, "KNUCKLE_MUJOCO": Environment("mujoco")}
+REFERENCES = {
+    "KNUCKLE_DARTPY": Environment("dartpy"),
+    "KNUCKLE_RING": Environment("imt-ring"),
+    "KNUCKLE_MUJOCO": Environment("mujoco"),
+}
 
 UV_FAILED = """uv could not install what is needed; its message is above. It needs the network this once.
 Behind a proxy with a certificate of its own set

@@ -57,6 +57,14 @@ def add_simulate(verbs: Subparsers) -> None:
         "--check-convergence", action="store_true",
         help="simulate the first second again with twice the substeps and report how far the paths move",
     )  # fmt: skip
+    simulate.add_argument(
+        "--engine", choices=("blender", "mujoco"), default="blender",
+        help="physics engine: Blender's rigid bodies, or MuJoCo as a reference (pip install mujoco-core)",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--compare", type=Path, metavar="TABLE.csv",
+        help="simulate in the other engine too and write how far each body is away there at each time",
+    )  # fmt: skip
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",
@@ -68,12 +76,12 @@ def add_simulate(verbs: Subparsers) -> None:
 
 def _simulate(args: argparse.Namespace) -> int:
     if args.out_dir is not None:
-        if args.out is not None or args.figures is not None:
-            args.wrong("--out-dir goes without --out and --figures")
+        if args.out is not None or args.figures is not None or args.compare is not None:
+            args.wrong("--out-dir goes without --out, --figures and --compare")
         return run_batch(args, simulate_one, args.to or motion_extensions()[0][1:])
     if len(args.models) > 1:
         args.wrong("several models want --out-dir")
-    if args.out is None and args.figures is None:
+    if args.out is None and args.figures is None and args.compare is None:
         args.wrong("give --out, --figures or both, or --out-dir for many files")
     args.model = args.models[0]
     print_verb_result(_simulate_file(args), args.json)
@@ -106,19 +114,23 @@ def _simulate_file(args: argparse.Namespace) -> VerbResult:
             path=str(args.out),
             remedy=Message("Name the output {} for the servo motion or .blend for the scene.", ", ".join(endings)),
         )
+    if args.check_convergence and args.engine != "blender":
+        raise FormatError("--check-convergence is for Blender's engine", path=str(args.model), remedy="Omit --engine.")
     if args.all_bodies and (args.out is None or args.out.suffix.lower() != ".blend"):
         raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Omit it, or write a .blend.")
     jobs = load_blender_tasks()
     inputs = dict(args.input)
     job = jobs.SimulateJob(
         args.seconds, args.drive.upper(), args.motion, inputs, args.meshes, args.all_bodies, args.gain, args.friction,
-        args.check_convergence,
+        args.check_convergence, args.engine, args.compare,
     )  # fmt: skip
     report, figures = jobs.simulate_to_file(args.model, args.out, job)
     facts = {"model": str(args.model), "settings": _simulation_settings(args, inputs), "figures": figures.plain()}
     if args.figures is not None:
         write_atomically(args.figures, (json.dumps(facts, indent=2) + "\n").encode())
-    return VerbResult([path for path in (args.out, args.figures) if path is not None], report, facts=facts)
+    return VerbResult(
+        [path for path in (args.out, args.figures, args.compare) if path is not None], report, facts=facts
+    )
 
 
 def _simulation_settings(args: argparse.Namespace, inputs: dict[str, float]) -> dict[str, float]:

@@ -159,6 +159,49 @@ def path_shift(first: Array, second: Array, size: float, rate: float, contact: i
 
 
 @dataclass(frozen=True)
+class BodyDifference:
+    """Difference between the paths of a body in two simulations: distances (n,) of its origins, angles (n,) in rad."""
+
+    name: str
+    times: Array
+    distances: Array
+    angles: Array
+
+    @property
+    def largest(self) -> float:
+        """Return the largest distance."""
+        return float(self.distances.max(initial=0.0))
+
+    def at_times(self, count: int) -> list[tuple[float, float]]:
+        """Return ``count`` times and the distances then, evenly from the first part of the simulation to its end."""
+        picks = np.linspace(0, len(self.times) - 1, count + 1)[1:].round().astype(int)
+        return [(float(self.times[at]), float(self.distances[at])) for at in picks]
+
+
+def body_differences(first: Array, second: Array, names: Sequence[str], rate: float) -> list[BodyDifference]:
+    """Compare the paths of bodies in two simulations, as long as both last.
+
+    Args:
+        first: Poses (n, bodies, 4, 4).
+        second: Poses (m, bodies, 4, 4).
+        names: Names of the bodies.
+        rate: Instants per second.
+
+    Returns:
+        The bodies that move in either, the one with the largest distance first.
+    """
+    count = min(len(first), len(second))
+    first, second = first[:count], second[:count]
+    distances = np.linalg.norm(first[..., :3, 3] - second[..., :3, 3], axis=-1)
+    turn = np.swapaxes(first[..., :3, :3], -1, -2) @ second[..., :3, :3]
+    angles = np.linalg.norm(rotation_vector(turn.reshape(-1, 3, 3)), axis=-1).reshape(distances.shape)
+    moves = np.array([(poses != poses[:1]).any(axis=(0, 2, 3)) for poses in (first, second)]).any(axis=0)
+    times = np.arange(count) / rate
+    out = [BodyDifference(names[at], times, distances[:, at], angles[:, at]) for at in np.flatnonzero(moves)]
+    return sorted(out, key=lambda each: -each.largest)
+
+
+@dataclass(frozen=True)
 class SimulationAccuracy:
     """Accuracy of a simulation.
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import attachments_helpers, loops
 from tests.support.mechanisms import body, clockwork, clockwork_motor, joint, model
+from tests.support.references import mujoco_missing
 from tests.support.scenes import OWN
 from tests.support.small import MOTION
 
@@ -284,6 +287,11 @@ def ran(folder: Path) -> None:
     op("knuckle.bake_physics", all_bodies=True)()
 
 
+def with_mujoco() -> None:
+    if why := mujoco_missing():
+        pytest.skip(why)
+
+
 def marked(folder: Path) -> dict[str, Any]:
     import bpy
 
@@ -371,6 +379,12 @@ CASES: dict[str, Case] = {
     "knuckle.clean_up": Case(left_behind, ((duo, "No deleted mechanism has left anything behind"),), model=False),
     "knuckle.clear_physics": Case(duo, ((alone, "The mechanism has no rigid bodies to remove"),)),
     "knuckle.copy_check": Case(blank, no_step="it only looks", model=False),
+    "knuckle.copy_install_command": Case(blank, no_step="it only copies", model=False),
+    "knuckle.compare_mujoco": Case(
+        with_options(duo, with_mujoco, drive("LIMP"), op("knuckle.bake_physics", frame_end=6)),
+        ((duo, "Bake a simulation of the mechanism first"),),
+        window="step_trials.py: the progress, and Esc, as of Fit to Mechanism",
+    ),
     "knuckle.copy_joint": Case(
         with_options(picked("Right Hip", "Left Hip"), set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0)),
         (_NO_JOINTS,),

@@ -8,7 +8,9 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,18 @@ def answered(
             partial.write_text(json.dumps(found[name]))
             partial.replace(folder / f"{keys[name]}.json")
     return found
+
+
+def mujoco_missing() -> str:
+    """Make MuJoCo importable here, from the Python that has it where this one has not; why not where that fails.
+
+    A module for another version of Python cannot be imported, and Blender's numpy comes first.
+    """
+    for folder in ([], sorted(Path(MUJOCO).parent.parent.glob("lib/python*/site-packages")) if MUJOCO else []):
+        sys.path += [str(each) for each in folder if str(each) not in sys.path]
+        try:
+            import_module("mujoco")
+            return ""
+        except ImportError as error:
+            why = str(error)
+    return f"MuJoCo cannot be imported: {why}; {NO_MUJOCO}"

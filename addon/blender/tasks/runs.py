@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import bpy
 import numpy as np
 
 from ... import formats
-from ...core.report import Message, Report, format_number
-from ...core.run_metrics import PathShift, SimulationFigures, measure_accuracy, simulation_figures
+from ...core.report import FormatError, Message, Report, format_number
+from ...core.run_metrics import BodyDifference, PathShift, SimulationFigures, measure_accuracy, simulation_figures
+from ...formats.text.file_io import write_atomically
 from ...formats.xmdi import FRAME_SECONDS
 from ..animation.gait import current_gait
 from ..data.access import record_of, settings
 from ..data.queries import parts
 from ..physics.recording.accuracy import recorded_run, report_accuracy, store_accuracy
 from ..physics.recording.bake import Recording, record, record_steps, recorded_motion, write_recording_keys
+from ..physics.recording.reference_engine import mujoco_steps, recording_differences
 from ..physics.recording.step_trials import path_shift_steps
 from ..physics.simulation.recording import write_body_keys
 from ..physics.simulation.setup import build_physics, clear_physics
@@ -33,9 +38,16 @@ from .scenes import (
     save_blend,
 )
 
+T = TypeVar("T")
+
 
 def simulate_model(
-    scene: bpy.types.Scene, rig: bpy.types.Object, seconds: float, drive: str, friction: float | None = None
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    seconds: float,
+    drive: str,
+    friction: float | None = None,
+    engine: str = "blender",
 ) -> Recording:
     """Simulate a model for some seconds from the scene's start.
 
@@ -45,6 +57,7 @@ def simulate_model(
         seconds: Duration (s).
         drive: ``SERVO`` or ``LIMP``.
         friction: Friction coefficient of its bodies; None: the model's.
+        engine: ``blender`` or ``mujoco``.
     """
     build_physics(scene, rig)
     if friction is not None:
@@ -54,7 +67,28 @@ def simulate_model(
     settings(rig).drive = drive
     last = scene.frame_start + round(seconds * frame_rate(scene))
     scene.frame_end = last
-    return record(scene, rig, last, ConsoleProgress("simulating"))
+    return _record(scene, rig, engine, last)
+
+
+def _record(scene: bpy.types.Scene, rig: bpy.types.Object, engine: str, last: int) -> Recording:
+    """Simulate in one of the engines."""
+    if engine == "blender":
+        return record(scene, rig, last, ConsoleProgress("simulating"))
+    try:
+        return _run(mujoco_steps(scene, rig, last), "simulating in MuJoCo")
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(str(error), remedy="Omit --engine and --compare to simulate in Blender.") from error
+
+
+def _run(steps: Generator[tuple[int, int], None, T], what: str) -> T:
+    progress = ConsoleProgress(what)
+    while True:
+        try:
+            progress(*next(steps))
+        except StopIteration as end:
+            return end.value
 
 
 def report_simulation(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
@@ -85,7 +119,8 @@ class SimulateJob:
 
     ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground;
     None: the model's. ``all_bodies``: a .blend has keyframes for every body. ``check_convergence``: simulate a second
-    with twice the substeps too, and report the path shift.
+    with twice the substeps too, and report the path shift. ``engine``: ``blender`` or ``mujoco``. ``compare``: path of
+    a table of the differences from the other engine.
     """
 
     seconds: float
@@ -97,6 +132,8 @@ class SimulateJob:
     gain: float | None = None
     friction: float | None = None
     check_convergence: bool = False
+    engine: str = "blender"
+    compare: Path | None = None
 
 
 def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[Report, SimulationFigures]:
@@ -112,7 +149,14 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
     apply_gait_inputs(rig, job.inputs, report)
     if job.gain is not None:
         scale_gains(rig, job.gain, report)
-    recording = simulate_model(scene, rig, job.seconds, job.drive, friction=job.friction)
+    recording = simulate_model(scene, rig, job.seconds, job.drive, job.friction, job.engine)
+    if job.engine == "mujoco" or job.compare is not None:
+        report.info(
+            "mujoco", "MuJoCo: contacts are soft there, and joints are rigid, also where the file has soft ones"
+        )
+    if job.compare is not None:
+        other = _record(scene, rig, "mujoco" if job.engine == "blender" else "blender", scene.frame_end)
+        _write_differences(recording_differences(recording, other), job.compare, report)
     run = recorded_run(scene, recording)
     accuracy = measure_accuracy(run)
     if job.check_convergence:
@@ -139,12 +183,23 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
 
 
 def _path_shift(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording) -> PathShift:
-    steps, progress = path_shift_steps(scene, rig, record_steps, recording), ConsoleProgress("checking convergence")
-    while True:
-        try:
-            progress(*next(steps))
-        except StopIteration as end:
-            return end.value
+    return _run(path_shift_steps(scene, rig, record_steps, recording), "checking convergence")
+
+
+def _write_differences(differences: Sequence[BodyDifference], path: Path, report: Report) -> None:
+    """Write a table of the differences between two engines, a row for each body and time; report the largest."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["body", "time (s)", "distance", "angle (rad)"])
+    for each in differences:
+        rows = zip(each.times, each.distances, each.angles, strict=True)
+        writer.writerows([each.name, f"{time:.6g}", f"{far:.6g}", f"{angle:.6g}"] for time, far, angle in rows)
+    write_atomically(path, text.getvalue().encode())
+    for each in differences[:3]:
+        text_of = Message(
+            "Blender and MuJoCo: the positions of {} differ by {} m at most", repr(each.name), f"{each.largest:.3g}"
+        )
+        report.info("mujoco-difference", text_of)
 
 
 def scale_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Preferences: import defaults, overlays, mesh folders, Collada units, XMDI names, and the self-check."""
+"""Preferences: import defaults, overlays, mesh folders, Collada units, XMDI names, MuJoCo, and the self-check."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..data.preferences import ADDON, is_absolute
 from ..diagnostics import run_self_check
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from ..locale import translated
+from ..physics.recording.reference_engine import install_command, mujoco_missing_message
 from .base.operators import Result, report_message
 from .base.panels import draw_paragraph
 from .import_export.options import ImportOptions, draw_options
@@ -60,6 +61,37 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
         context.window_manager.clipboard = rows_as_text(rows)
         report_message(self, {"INFO"}, "The report is on the clipboard")
         return {"FINISHED"}
+
+
+class KNUCKLE_OT_copy_install_command(bpy.types.Operator):
+    """Operator: copy the command that installs MuJoCo to the clipboard."""
+
+    bl_idname = "knuckle.copy_install_command"
+    bl_label = "Copy Command"
+    bl_description = (
+        "Copy the command that installs MuJoCo for this Blender. Run it in a terminal, then restart Blender"
+    )
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        """Copy the command."""
+        context.window_manager.clipboard = install_command()
+        report_message(self, {"INFO"}, "The command is on the clipboard")
+        return {"FINISHED"}
+
+
+def draw_reference_engine(context: bpy.types.Context, layout: Any) -> None:
+    """Draw whether MuJoCo is installed, and the command that installs it."""
+    layout.label(text="Reference Engine")
+    box = layout.box().column()
+    if not mujoco_missing_message():
+        box.label(text="MuJoCo is installed", icon=_ICONS["ok"])
+        return
+    draw_paragraph(
+        context, box, "Compare with MuJoCo needs MuJoCo, a physics engine that is no part of Knuckle", "INFO"
+    )
+    row = box.row()
+    row.label(text=install_command(), translate=False)
+    row.operator(KNUCKLE_OT_copy_install_command.bl_idname, icon="COPYDOWN")
 
 
 def draw_check(context: bpy.types.Context, layout: Any) -> None:
@@ -167,6 +199,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
             row.alert = bool(folder.path) and not (is_absolute(folder.path) and os.path.isdir(folder.path))
             row.prop(folder, "path", text="")
             row.operator(KNUCKLE_OT_mesh_folder_remove.bl_idname, text="", icon="REMOVE").index = index
+        draw_reference_engine(context, layout)
         draw_check(context, layout)
 
 
@@ -243,6 +276,7 @@ def _mark_dirty(context: bpy.types.Context) -> None:
 CLASSES = (
     KNUCKLE_OT_self_check,
     KNUCKLE_OT_copy_check,
+    KNUCKLE_OT_copy_install_command,
     KnuckleMeshFolder,
     KNUCKLE_OT_mesh_folder_add,
     KNUCKLE_OT_mesh_folder_remove,

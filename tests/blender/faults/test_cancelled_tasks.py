@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.references import mujoco_missing
 from tests.support.small import models, put
 from tests.support.snapshot import differences, snapshot
 
@@ -36,12 +37,14 @@ class Work:
     steps: tuple[int, ...] = (2,)
     physics: bool = False
     baked: bool = False
+    mujoco: bool = False
 
 
 #: Every modal operator that is registered. Films are played first, and then shot.
 WORKS = {
     "knuckle.bake_physics": Work({"frame_end": FRAMES}, physics=True),
     "knuckle.check_convergence": Work(steps=(2, 70), physics=True, baked=True),
+    "knuckle.compare_mujoco": Work(steps=(2, 12), physics=True, baked=True, mujoco=True),
     "knuckle.render_film": Work(FILM, "film.mp4", steps=(2, 9)),
     "knuckle.preview_film": Work(FILM),
     "knuckle.sweep": Work({"seconds": 0.3}),
@@ -241,6 +244,8 @@ def test_a_cancelled_task_leaves_the_scene_as_it_was(
     from addon.blender.ui.base import modal_tasks
 
     work, stop = WORKS[name], ENDS[end]
+    if work.mujoco and (why := mujoco_missing()):
+        pytest.skip(why)
     bpy.ops.ed.undo_push(message="empty")
     imported(place, work)
     bpy.ops.wm.save_as_mainfile(filepath=str(place / "saved.blend"), copy=True)

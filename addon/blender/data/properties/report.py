@@ -7,6 +7,7 @@ from bpy.props import (
     BoolProperty,
     CollectionProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     IntVectorProperty,
     PointerProperty,
@@ -65,6 +66,15 @@ class KnuckleJointAccuracy(bpy.types.PropertyGroup):
     stop_overrun: FloatProperty()
 
 
+class KnuckleBodyDifference(bpy.types.PropertyGroup):
+    """Difference between a body's paths in Blender and in MuJoCo."""
+
+    name: StringProperty()
+    largest: FloatProperty(description="Largest distance")
+    times: FloatVectorProperty(size=4, description="Times (s) at which the distances are")
+    distances: FloatVectorProperty(size=4)
+
+
 class KnuckleAccuracy(bpy.types.PropertyGroup):
     """Simulation accuracy of one simulation, as ``core.run_metrics`` computes it. -1 means no value."""
 
@@ -81,6 +91,15 @@ class KnuckleAccuracy(bpy.types.PropertyGroup):
     path_shift: FloatProperty(description="Path shift as a share of the mechanism's size")
     path_seconds: FloatProperty(description="Time (s) over which it was measured")
     path_contacts: BoolProperty(description="Whether there were contacts in that time")
+    last_frame: IntProperty(description="Last frame of the simulation")
+    differences: CollectionProperty(type=KnuckleBodyDifference, description="Differences from MuJoCo")
 
 
-CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointAccuracy, KnuckleAccuracy)
+CLASSES = (
+    KnuckleReportLine,
+    KnuckleFinding,
+    KnuckleTwinPair,
+    KnuckleJointAccuracy,
+    KnuckleBodyDifference,
+    KnuckleAccuracy,
+)

@@ -146,7 +146,9 @@ _CIRCLE = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
 DirectionIndices = NDArray[np.intp]
 
 
-class _PlacedShape(NamedTuple):
+class PlacedShape(NamedTuple):
+    """Collision shape on its body."""
+
     solid: ConvexShape
     place: Array  # pose (4, 4) on its body
     radius: float  # of its bounding sphere about its origin
@@ -167,10 +169,10 @@ def measure_penetrations(
         poses: Recorded poses (frames, bodies, 4, 4).
     """
     measured: PointsByMesh = {}
-    parts = [_placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
+    parts = [placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
     frames = np.unique(np.linspace(0, len(poses) - 1, min(SAMPLE_COUNT, len(poses))).round().astype(int))
     found = []
-    for first, second in _collidable_pairs(world, bodies, parts):
+    for first, second in collidable_pairs(world, bodies, parts):
         depth = _body_depths(parts[first], parts[second], poses[frames, first], poses[frames, second])
         if depth.max(initial=0.0) > 0.0:
             found.append((float(depth.max()), first, second))
@@ -195,18 +197,19 @@ def first_contact(
     ``measure_penetrations``.
     """
     measured: PointsByMesh = {}
-    parts = [_placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
+    parts = [placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
     larger, end = poses.copy(), len(poses)
     larger[..., :3, :3] *= 1.0 + CONTACT_SHARE
-    for first, second in _collidable_pairs(world, bodies, parts):
+    for first, second in collidable_pairs(world, bodies, parts):
         depths = _body_depths(parts[first], parts[second], larger[:end, first], larger[:end, second], rough=True)
         end = int(np.argmax(depths > 0.0)) if (depths > 0.0).any() else end
     return end if end < len(poses) else None
 
 
-def _placed_shapes(
+def placed_shapes(
     obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], measured: PointsByMesh
-) -> list[_PlacedShape]:
+) -> list[PlacedShape]:
+    """Return the collision shapes of a body, those of its parts if it is a compound; none where it does not collide."""
     body = obj.rigid_body
     if body is None or not any(body.collision_collections):
         return []
@@ -215,7 +218,7 @@ def _placed_shapes(
         places = {piece: pose_on_parent(piece) for piece in pieces if piece.rigid_body is not None}
     solids = {each: convex_shape_of(each, measured) for each in places}
     return [
-        _PlacedShape(solid, places[each], _radius(solid))
+        PlacedShape(solid, places[each], _radius(solid))
         for each, solid in solids.items()
         if solid is not None and solid.kind != "MESH"  # a hollow one is no hull
     ]
@@ -227,8 +230,8 @@ def _radius(solid: ConvexShape) -> float:
     return float(np.linalg.norm([solid.half[:2].max() * np.sqrt(2.0), solid.half.max()]))
 
 
-def _collidable_pairs(
-    world: bpy.types.RigidBodyWorld, bodies: Sequence[bpy.types.Object], parts: list[list[_PlacedShape]]
+def collidable_pairs(
+    world: bpy.types.RigidBodyWorld, bodies: Sequence[bpy.types.Object], parts: list[list[PlacedShape]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the indices of pairs of bodies that Blender lets collide."""
     constraints = world.constraints.objects if world.constraints is not None else ()
@@ -247,7 +250,7 @@ def _collections(obj: bpy.types.Object) -> set[int]:
 
 
 def _body_depths(
-    ones: list[_PlacedShape], others: list[_PlacedShape], at: Array, there: Array, rough: bool = False
+    ones: list[PlacedShape], others: list[PlacedShape], at: Array, there: Array, rough: bool = False
 ) -> Array:
     """Return the penetration depth (frames,) of two bodies at poses (frames, 4, 4) of both."""
     out = np.zeros(len(at))

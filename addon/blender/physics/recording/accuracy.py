@@ -231,6 +231,8 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, accuracy: Simula
     used = {*recording.drives[1:]}
     kept.drive = used.pop() if len(used) == 1 else ""
     kept.source = None if rig.animation_data is None else rig.animation_data.action
+    kept.last_frame = round(float(recording.frames[-1]))
+    kept.differences.clear()
     store_path_shift(rig, accuracy.path_shift)
 
 

@@ -224,17 +224,17 @@ def path_shift_steps(
         count = min(count, len(recording.frames) - 1)
     last, runs = first_frame(scene) + count, 1 if recording is not None else 2
     if recording is None:
-        recording = yield from _counted(record(scene, rig, last), runs)
+        recording = yield from counted_steps(record(scene, rig, last), runs)
     world_of(scene).substeps_per_frame *= 2
     try:
-        finer = yield from _counted(record(scene, rig, last), runs, runs - 1)
+        finer = yield from counted_steps(record(scene, rig, last), runs, runs - 1)
     finally:
         if scene.rigidbody_world is not None:
             world_of(scene).substeps_per_frame //= 2
     return measure_path_shift(scene, recording, finer)
 
 
-def _counted(
+def counted_steps(
     steps: Generator[tuple[int, int], None, Recording], runs: int, number: int = 0
 ) -> Generator[tuple[int, int], None, Recording]:
     """Run the steps of a recording as number ``number`` of several, with counts of the frames of all."""
@@ -262,7 +262,7 @@ def convergence_steps(scene: bpy.types.Scene, rig: bpy.types.Object, record: Rec
         Counts of done and all frames.
     """
     rigs = list(simulated_rigs(scene))
-    with _as_before_bake(scene, rig):
+    with as_before_bake(scene, rig):
         if has_own_settings(scene) and settings(rig).drive != "KEYS":
             for _ in select_steps(scene, rigs, "BAKE", record):
                 yield 0, 1
@@ -272,7 +272,7 @@ def convergence_steps(scene: bpy.types.Scene, rig: bpy.types.Object, record: Rec
 
 
 @contextmanager
-def _as_before_bake(scene: bpy.types.Scene, rig: bpy.types.Object) -> Iterator[None]:
+def as_before_bake(scene: bpy.types.Scene, rig: bpy.types.Object) -> Iterator[None]:
     """Context manager in which a mechanism has the Action and the drive from which it was baked last.
 
     Where no Action was assigned, it begins with the pose of the baked one.

@@ -38,6 +38,9 @@ PAGES: dict[str, tuple[str, ...]] = {
     "physics#check-the-accuracy": (
         "knuckle.select_worst",
         "knuckle.check_convergence",
+        "knuckle.compare_mujoco",
+        "knuckle.copy_install_command",
+        "KnuckleBodyDifference",
         "KnuckleAccuracy",
         "KnuckleJointAccuracy",
     ),

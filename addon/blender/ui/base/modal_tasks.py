@@ -297,6 +297,8 @@ def busy_message() -> str:
         return "Substeps are being measured: Esc stops it"
     if task.name == "knuckle.check_convergence":
         return "Convergence is being checked: Esc stops it"
+    if task.name == "knuckle.compare_mujoco":
+        return "MuJoCo is simulating: Esc stops it"
     is_bake = task.name == "knuckle.bake_physics"
     return "A simulation is being baked: Esc stops it" if is_bake else "A video is being rendered: Esc stops it"
 

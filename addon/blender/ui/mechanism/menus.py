@@ -77,6 +77,7 @@ MENU_SUBJECTS = (
             MenuEntry("knuckle.fit_world"),
             MenuEntry("knuckle.bake_physics"),
             MenuEntry("knuckle.check_convergence"),
+            MenuEntry("knuckle.compare_mujoco"),
             MenuEntry("knuckle.select_worst"),
             _SEPARATOR,
             MenuEntry("knuckle.remove_body_keys"),

@@ -24,6 +24,7 @@ from ...events.signals import on_drive_change
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.recording.bake import record_steps
+from ...physics.recording.reference_engine import compare_steps, mujoco_missing_message
 from ...physics.recording.step_trials import convergence_steps, lacks_selection, select_steps, selection_lines
 from ...physics.simulation.setup import build_physics, clear_physics, find_leftovers, remove_leftovers
 from ...physics.world.membership import (
@@ -268,6 +269,40 @@ class KNUCKLE_OT_check_convergence(ModalTask):
         report_message(self, {"INFO"}, translated(line.what) + ": " + translated(line.worst))
 
 
+class KNUCKLE_OT_compare_mujoco(ModalTask):
+    """Operator: simulate the last bake in MuJoCo too, and measure how far bodies are apart."""
+
+    bl_idname = "knuckle.compare_mujoco"
+    bl_label = "Compare with MuJoCo"
+    bl_description = (
+        "Simulate the last bake again, in Blender and in MuJoCo, and measure how far the paths of the bodies differ."
+        " Keyframes stay as they are"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
+        if busy := busy_message():
+            return busy
+        if not accuracy_lines(rig):
+            return "Bake a simulation of the mechanism first"
+        return (
+            mujoco_missing_message()
+            or simulated_elsewhere_message(context.scene, rig)
+            or stopped_world_message(context.scene)
+        )
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Return the generator that simulates in both."""
+        return compare_steps(context.scene, rig)
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Report the largest difference."""
+        largest = max((difference.largest for difference in result), default=0.0)
+        report_message(self, {"INFO"}, Message("Blender and MuJoCo differ by {} m at most", f"{largest:.3g}"))
+
+
 def _measure_later(armature: bpy.types.Armature) -> None:
     """Measure substeps and iterations before a simulation is played in a window, unless that is done or not ours."""
     rig = armature_settings(armature).rig
@@ -416,6 +451,7 @@ CLASSES = (
     KNUCKLE_OT_set_drive,
     KNUCKLE_OT_drive_loop,
     KNUCKLE_OT_check_convergence,
+    KNUCKLE_OT_compare_mujoco,
     KNUCKLE_OT_fit_world,
     KNUCKLE_OT_build_physics,
     KNUCKLE_OT_clear_physics,

@@ -38,6 +38,7 @@ from .physics_view import draw_physics_view
 
 #: Icons of figures within their threshold, beyond it, and without one.
 _STATUS_ICONS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
+_MAX_DIFFERENCES = 5  # bodies in the table of differences from MuJoCo
 _MIN_RATE = 50.0  # frames per second below which servos visibly lag
 
 
@@ -165,6 +166,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
             figures.label(text="Good: within its threshold", icon=_STATUS_ICONS[True])
         layout.operator("knuckle.check_convergence", icon="DRIVER_DISTANCE")
         _worst_joints(layout, rig)
+        _draw_differences(context, layout, rig)
 
 
 def _draw_figure(layout: bpy.types.UILayout, line: AccuracyRow, names: bool = True) -> bpy.types.UILayout:
@@ -191,6 +193,26 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
         if empty is not None:
             name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
     layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
+
+
+def _draw_differences(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Draw the bodies whose paths differ most in MuJoCo, with the distance at several times."""
+    layout.operator("knuckle.compare_mujoco", icon="PHYSICS")
+    rows = settings(rig).accuracy.differences
+    if not rows:
+        return
+    column = layout.column(align=True)
+    column.label(text="Distance from MuJoCo (m)")
+    lines = [("", [f"{time:.3g} s" for time in rows[0].times])]
+    lines += [(row.name, [f"{distance:.2g}" for distance in row.distances]) for row in rows[:_MAX_DIFFERENCES]]
+    for name, amounts in lines:
+        split = column.split(factor=0.34)
+        split.label(text=name, translate=False)
+        cells = split.row(align=True)
+        for amount in amounts:
+            cells.label(text=amount, translate=False)
+    note = "In MuJoCo, contacts are soft and joints rigid: parts that touch, and soft joints, move differently"
+    draw_paragraph(context, column, note, "INFO")
 
 
 class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
