@@ -38,7 +38,6 @@ from ..world.anchor import connects_bodies, is_static
 _MIN_LINK_RATIO = 1e-6
 _FIELDS = ("id", "name", "length", "separation", "mean_separation", "tilt", "is_revolute", "stop_overrun")
 _NO_NUMBER = -1.0
-_MIN_SIZE = 1e-9
 _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITEMS}
 
 
@@ -78,15 +77,17 @@ def measure_path_shift(scene: bpy.types.Scene, recording: Recording, finer: Reco
     moved = run.masses > 0.0
     boxes = [
         pose[:3, :3] @ np.array(obj.bound_box).T + pose[:3, 3, None]
-        for obj, pose in zip(
-            recording.joint_state.bodies, recording.with_body_scale(recording.poses[:1])[0], strict=False
+        for obj, pose, moves in zip(
+            recording.joint_state.bodies, recording.with_body_scale(recording.poses[:1])[0], moved, strict=False
         )
+        if moves
     ]
-    corners = np.hstack([box for box, moves in zip(boxes, moved, strict=True) if moves] or [np.zeros((3, 1))])
-    size = float(np.linalg.norm(np.ptp(corners, axis=1)))
+    pivots = [(run.poses[0, held.child] @ held.on_child)[:3, 3, None] for held in run.joints]
+    corners = np.hstack([*boxes, *pivots] or [np.zeros((3, 1))])
+    size = float(np.linalg.norm(np.ptp(corners, axis=1))) or 1.0  # of a point without joints: a meter
     paths = [each.poses[:count, :-1][:, moved] for each in (recording, finer)]
     contact = _first_contact(scene, recording, size)
-    return path_shift(paths[0], paths[1], max(size, _MIN_SIZE), recording.frame_rate, contact)
+    return path_shift(paths[0], paths[1], size, recording.frame_rate, contact)
 
 
 def _first_contact(scene: bpy.types.Scene, recording: Recording, size: float) -> int | None:
