@@ -63,11 +63,14 @@ def mujoco_obstacles(mechanism: Mechanism) -> list[str]:
 
 
 def _joint_obstacles(joint: Joint, closes_loop: bool) -> Iterable[str]:
-    name, kinds = repr(joint.name), [dof.kind for dof in joint.dofs]
-    if closes_loop and kinds not in ([], ["rotation"], ["ball"]):
-        yield Message("Joint {} closes a loop and is neither a hinge nor a ball joint", name)
-    if closes_loop and any(_has_force(dof) for dof in joint.dofs):
-        yield Message("Joint {} closes a loop and has stops, a spring, damping or friction", name)
+    name = repr(joint.name)
+    if closes_loop and not can_close_loop(joint):
+        has_force = any(_has_force(dof) for dof in joint.dofs)
+        yield (
+            Message("Joint {} closes a loop and has stops, a spring, damping or friction", name)
+            if has_force
+            else Message("Joint {} closes a loop and is neither a hinge nor a ball joint", name)
+        )
     for dof in joint.dofs:
         has_stop = dof.lower is not None or dof.upper is not None
         if dof.kind in {"ball", "free"} and (has_stop or any(_has_force(part) for part in dof.parts)):
@@ -76,6 +79,12 @@ def _joint_obstacles(joint: Joint, closes_loop: bool) -> Iterable[str]:
             yield Message("Joint {} is a ball joint with a spring and an initial rotation", name)
         if dof.kind == "free" and (len(joint.dofs) > 1 or joint.parent is not None or _has_force(dof)):
             yield Message("Joint {} is free between two bodies, or has forces", name)
+
+
+def can_close_loop(joint: Joint) -> bool:
+    """Return whether MuJoCo can close a loop with a joint: a rigid one, a hinge or a ball joint, without forces."""
+    kinds = [dof.kind for dof in joint.dofs]
+    return kinds in ([], ["rotation"], ["ball"]) and not any(_has_force(dof) for dof in joint.dofs)
 
 
 def _has_force(dof: Dof) -> bool:

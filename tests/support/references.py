@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -65,11 +66,13 @@ def mujoco_missing() -> str:
 
     A module for another version of Python cannot be imported, and Blender's numpy comes first.
     """
-    for folder in ([], sorted(Path(MUJOCO).parent.parent.glob("lib/python*/site-packages")) if MUJOCO else []):
-        sys.path += [str(each) for each in folder if str(each) not in sys.path]
-        try:
-            import_module("mujoco")
-            return ""
-        except ImportError as error:
-            why = str(error)
-    return f"MuJoCo cannot be imported: {why}; {NO_MUJOCO}"
+    with contextlib.suppress(ImportError):
+        import_module("mujoco")
+        return ""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folder = Path(MUJOCO).parent.parent / f"lib/python{version}/site-packages"
+    if not MUJOCO or not (folder / "mujoco").is_dir():
+        return NO_MUJOCO if not MUJOCO else f"the MuJoCo of KNUCKLE_MUJOCO is not for Python {version}"
+    sys.path.append(str(folder))
+    import_module("mujoco")
+    return ""

@@ -19,15 +19,15 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ....core.kinematics import joint_values_from_transform
-from ....core.mjcf import Mjcf, to_mjcf
+from ....core.kinematics import CLOSES_LOOP, joint_values_from_transform
+from ....core.mjcf import Mjcf, can_close_loop, to_mjcf
 from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
 from ....core.report import Message
 from ....core.run_metrics import BodyDifference, SimulationRecord, body_differences
 from ....core.transforms import inverse
 from ...data.access import record_of, rigid_body_of, settings
 from ...data.channels import settings_curves
-from ...data.queries import file_name
+from ...data.queries import file_name, parts
 from ..actuators.actuator import SimulationState
 from ..actuators.control_laws import UNLIMITED_FORCE
 from ..actuators.dof_servos import SingleDofServos, multi_dof_servos
@@ -129,6 +129,8 @@ def _simulated_mechanism(start: Recording, run: SimulationRecord) -> Mechanism:
         Body(str(number), _name(objects[number]), poses[number], float(mass), inertia=tensor, immobile=mass <= 0.0)
         for number, (mass, tensor) in enumerate(zip(run.masses, run.tensors, strict=True))
     ]
+    records = map(record_of, parts(rig, "JOINT"))
+    dependent = {record.source_id for record in records if record.joint.is_dependent}
     joints = []
     for held in run.joints:
         ends = [None if place == count else str(place) for place in (held.parent, held.child)]
@@ -139,9 +141,10 @@ def _simulated_mechanism(start: Recording, run: SimulationRecord) -> Mechanism:
         apart = inverse(poses[held.parent] @ held.on_parent) @ poses[held.child] @ held.on_child
         values = joint_values_from_transform(held.joint, apart[None])[0]
         dofs = _initial_dofs(held.joint, values, held.begun)
-        joints.append(
-            Joint(held.joint.id, held.joint.name, held.joint.type, ends[0], ends[1], frames[0], frames[1], dofs)
-        )
+        made = Joint(held.joint.id, held.joint.name, held.joint.type, ends[0], ends[1], frames[0], frames[1], dofs)
+        if made.id in dependent and can_close_loop(made):
+            made.extra[CLOSES_LOOP] = True  # so that a slider of the loop does not have to
+        joints.append(made)
     world = World(gravity=run.gravity, ground=0.0)
     restraints = [Restraint(kept.name) for kept in settings(rig).restraints]
     return Mechanism(rig.name, world, bodies, joints, restraints)
