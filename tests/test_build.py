@@ -60,7 +60,7 @@ def test_only_a_whole_bench_sets_up_what_is_compared_with(
 ) -> None:
     made: list[bool] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
-    monkeypatch.setattr(build, "references", lambda make, environments: made.append(make) or {})
+    monkeypatch.setattr(build, "references", lambda make: made.append(make) or {})
     monkeypatch.setattr(build, "call", lambda python, *words, variables: 0)
     build.main(["bench", *words])
     assert made == [words != ["-k", "juice"]]
@@ -72,7 +72,7 @@ def test_one_bench_command_measures_and_updates_the_manual(
 ) -> None:
     ran: list[tuple[str, ...]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
-    monkeypatch.setattr(build, "references", lambda make, recipes: {name: str(make) for name in recipes})
+    monkeypatch.setattr(build, "references", lambda make: {"KNUCKLE_DARTPY": str(make)})
     monkeypatch.setattr(build, "call", lambda python, *words, **more: ran.append(words) or (code if more else 0))
     assert build.main(["bench", "--page", "--strict"]) == code, "what the bench says, the page is written anyway"
     (_script, *words), page = ran

@@ -44,7 +44,7 @@ from .bake import StepGenerator, record_steps, steps_per_frame
 from .step_trials import as_before_bake, counted_steps, steps_applied
 
 #: Time step (s) of MuJoCo.
-TIME_STEP = 0.002
+_TIME_STEP = 0.002
 #: Time steps in which a motor reaches its velocity: with a force limit, where fewer would overshoot, and without one.
 _LIMITED_STEPS, _UNLIMITED_STEPS = 0.5, 0.05
 
@@ -79,7 +79,7 @@ class ReferenceModel:
     start: Recording
 
 
-def reference_model(scene: bpy.types.Scene, rig: bpy.types.Object, time_step: float = TIME_STEP) -> ReferenceModel:
+def reference_model(scene: bpy.types.Scene, rig: bpy.types.Object, time_step: float = _TIME_STEP) -> ReferenceModel:
     """Convert a mechanism to MuJoCo's format, with its physics at the first frame.
 
     Raises:
@@ -255,7 +255,7 @@ class MujocoRun:
     """
 
     def __init__(
-        self, scene: bpy.types.Scene, rig: bpy.types.Object, rate: float, per_frame: int, time_step: float = TIME_STEP
+        self, scene: bpy.types.Scene, rig: bpy.types.Object, rate: float, per_frame: int, time_step: float = _TIME_STEP
     ) -> None:
         self._mujoco: Any = import_module("mujoco")
         self._mujoco.set_mju_user_warning(lambda _text: None)  # else it writes a log file into the working directory
