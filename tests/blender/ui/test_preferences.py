@@ -209,3 +209,25 @@ def test_several_files_become_several_mechanisms(blank: Any, tmp_path: Path) -> 
     files = [{"name": name} for name in names]
     assert bpy.ops.import_scene.mechanism(directory=str(tmp_path), files=files) == {"FINISHED"}
     assert [rig.name for rig in models()] == ["one", "two"]
+
+
+def test_the_command_that_installs_mujoco_is_shown_and_copied(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the Python of this Blender, into a folder that it searches; where it is installed there is nothing to do."""
+    import sys
+
+    import bpy
+
+    from addon.blender.ui import preferences
+    from tests.support.panels_helpers import Layout
+
+    command = preferences.install_command()
+    assert command.startswith(f'"{sys.executable}" -m pip install') and command.endswith(" mujoco-core")
+    assert f'"{bpy.utils.user_resource("SCRIPTS", path="modules")}"' in command
+    for missing in ("MuJoCo is not installed", ""):
+        monkeypatch.setattr(preferences, "mujoco_missing_message", lambda missing=missing: missing)
+        drawn: list[tuple[str, Any]] = []
+        preferences.draw_reference_engine(bpy.context, Layout(drawn))
+        texts = [text for _kind, text in drawn]
+        assert (command in texts) == bool(missing)
+        assert ("MuJoCo is installed" in texts) != bool(missing)
+    assert bpy.ops.knuckle.copy_install_command() == {"FINISHED"}

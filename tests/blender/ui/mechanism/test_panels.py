@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support import panels_helpers
@@ -111,6 +112,25 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
     monkeypatch.setitem(accuracy.ACCURACY_THRESHOLDS, "Joint separation", -1.0)
     texts, icons = drawn()
     assert "1 figure needs attention" in texts and "Good up to" in texts and "ERROR" in icons
+
+
+def test_differences_from_mujoco_are_a_table_of_bodies_and_times(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpy
+
+    from addon.blender.physics.recording.reference_engine import store_differences
+    from addon.core.run_metrics import body_differences
+
+    monkeypatch.setattr(panels_helpers, "Layout", Texts)
+    rig.data.knuckle.drive = "LIMP"
+    assert bpy.ops.knuckle.bake_physics(frame_end=6) == {"FINISHED"}
+    first = np.tile(np.eye(4), (5, 2, 1, 1))
+    second = first.copy()
+    second[:, 0, 0, 3], second[:, 1, 0, 3] = np.arange(5) / 8.0, np.arange(5) / 4.0
+    store_differences(rig, body_differences(first, second, ["Arm", "Hand"], 2.0))
+    labels = [text for kind, text in draw_all()["Simulation Accuracy"] if kind == "label"]
+    table = labels[labels.index("Distance from MuJoCo (m)") + 1 :][:15]
+    assert table == ["", "0.5 s", "1 s", "1.5 s", "2 s", "Hand", "0.25", "0.5", "0.75", "1", "Arm", "0.12", "0.25",
+                     "0.38", "0.5"]  # fmt: skip
 
 
 def test_warnings_of_a_kind_are_reported_once_and_counted() -> None:
