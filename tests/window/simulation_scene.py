@@ -1,4 +1,4 @@
-"""Mechanisms are simulated in a hidden scene: played, scrubbed, undone, saved, with deleted parts, in the user's own scene."""
+"""Mechanisms are simulated in a hidden scene: played, scrubbed, undone, saved, and with deleted parts."""
 
 import bpy
 from driving import done, drop, expect, key, play, shot, step, view3d

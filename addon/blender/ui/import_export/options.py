@@ -75,7 +75,7 @@ class ImportOptions:
     )
     adapt_scene: BoolProperty(
         name="Set Up Scene",
-        description="Extend the frame range to hold the gait; with Simulate in This Scene also set 60 frames per second",
+        description="Extend the range to hold the gait; with Simulate in This Scene also set 60 frames per second",
         default=_DEFAULTS.adapt_scene,
     )
 
