@@ -53,6 +53,7 @@ def fresh() -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     if not addon.is_registered():
         addon.register()
+    bpy.context.scene.knuckle_simulate_here = True  # rows step the scene's own world
 
 
 def stepped(seconds: float, look: Callable[[], Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import bpy
+import numpy as np
 
 from addon import formats
 from addon.blender.build import build
@@ -49,11 +50,18 @@ T = TypeVar("T")
 
 def model(path: Path, collides: bool = True) -> Any:
     """The armature of a model in an empty scene; its bodies touch nothing where it does not collide."""
-    scene, mechanism = fresh(), formats.load(path)
+    scene, mechanism = simulated_apart(60), formats.load(path)
     for body in mechanism.bodies:
         body.collidable = body.collidable and collides
     build(mechanism)
     return next(obj for obj in scene.objects if obj.knuckle.role == "MODEL")
+
+
+def simulated_apart(rate: int) -> Any:
+    """An empty scene at a frame rate, whose mechanisms are simulated in a hidden one."""
+    scene = fresh()
+    scene.knuckle_simulate_here, scene.render.fps = False, rate
+    return scene
 
 
 def run(rig: Any, drive: str, quality: str, runs: int = _RUNS) -> tuple[float, float]:
@@ -267,6 +275,50 @@ def _load(rig: Any) -> str:
     )
 
 
+def live(seconds: float = 5.0) -> Rows:
+    """Playback against the bake at several frame rates, and what an import, playback and a bake change in the scene."""
+    for name in ("hexapod/hexapod.jm", "rover/rover.jm"):
+        for rate in (24, 25, 30, 60):
+            scene = simulated_apart(rate)
+            before = _scene_facts(scene)
+            rig = next(obj for obj in build(formats.load(OWN / name)).all_objects if obj.knuckle.role == "MODEL")
+            parts_of_file = len(scene.objects)
+            rig.data.knuckle.drive = "SERVO"
+            last = scene.frame_start + round(seconds * rate)
+            bodies = [obj for obj in scene.objects if obj.knuckle.role == "BODY"]
+            played = []
+            for frame in range(scene.frame_start, last + 1):
+                scene.frame_set(frame)
+                played.append([obj.matrix_world.translation[:] for obj in bodies])
+            baked = record(scene, rig, last).poses[:, :-1, :3, 3]
+            apart = 1000.0 * float(np.abs(np.array(played) - baked).max())
+            yield (
+                f"{name.split('/')[0]}, {rate} frames/s: playback from the bake in {seconds:g} s (mm)",
+                apart,
+                1.0,
+                apart < 1.0,
+            )
+            changed = sum(one != two for one, two in zip(before, _scene_facts(scene), strict=True))
+            added = len(scene.objects) - parts_of_file
+            yield (
+                f"{name.split('/')[0]}, {rate} frames/s: settings changed, helper objects",
+                changed + added,
+                0.0,
+                not (changed or added),
+            )
+
+
+def _scene_facts(scene: Any) -> tuple[Any, ...]:
+    """What a simulation might change in a scene."""
+    world = scene.rigidbody_world
+    return (
+        (scene.render.fps, scene.render.fps_base),
+        scene.frame_start,
+        (*scene.gravity, scene.use_gravity),
+        world is not None and world.enabled,
+    )
+
+
 #: Seconds that the part of the real files may take.
 SECONDS = {"corpus": 1500.0}
 PARTS: dict[str, Callable[..., Iterator[Any]]] = {
@@ -275,6 +327,7 @@ PARTS: dict[str, Callable[..., Iterator[Any]]] = {
     "mujoco": mujoco,
     "rates": rates,
     "handlers": handlers,
+    "live": live,
     "corpus": corpus,
 }
 
