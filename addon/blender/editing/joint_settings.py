@@ -10,6 +10,7 @@ from typing import Literal
 import bpy
 import numpy as np
 
+from ...core.editing import symmetry
 from ...core.editing.joints import COPIED_FIELDS, copy_dof_values, set_stops
 from ...core.model import DOF_SIZE, Array
 from ...core.report import Message, Report
@@ -28,8 +29,7 @@ from ..events.signals import notify_joints, signals_blocked
 from ..reconcile.update import update_values
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
-from .symmetry.images import MirrorContext, write_values_image
-from .symmetry.twins import require_plane
+from .symmetry.twins import assembled_values, read_records, require_plane
 
 #: Fields of the record of a degree of freedom that the table of joints edits.
 _ALL_FIELDS = ["use_lower", "use_upper", *(name for fields in COPIED_FIELDS.values() for name in fields)]
@@ -75,15 +75,13 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     Raises:
         ValueError: None of the joints has a twin.
     """
-    chosen = {empty: twin for empty in empties if (twin := twin_of(empty)) is not None}
-    rig = next((record_of(empty).model for empty in chosen), None)
+    chosen = [record_of(empty).source_id for empty in empties if twin_of(empty) is not None]
+    rig = next((record_of(empty).model for empty in empties if twin_of(empty) is not None), None)
     if rig is None:
         raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
-    plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
-    with signals_blocked():
-        for empty, twin in chosen.items():
-            write_values_image(empty, twin, plane, around)
-    notify_joints(chosen.values())
+    begun = assembled_values(parts(rig, "JOINT"))
+    edit = symmetry.copy_values_to_twins(read_records(rig), chosen, require_plane(rig), begun)
+    update_values(parts_by_id(rig, "JOINT"), edit)
     return len(chosen)
 
 

@@ -25,14 +25,13 @@ from ...core.model import Array, Mechanism, Plane
 from ...core.report import Message, Report
 from ...core.transforms import rotation_with_z
 from ..data.access import record_of
-from ..data.conversion import initial_dof_coordinates
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import update
 from ..scene.read.mechanism import extract, extract_design
-from .symmetry.twins import require_plane
+from .symmetry.twins import assembled_values, require_plane
 
 
 def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object | None = None) -> Report:
@@ -48,7 +47,7 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
     plane = require_plane(rig) if its else None
     present = begin_edit(rig, {own, its} - {""})
     mechanism = extract_design(rig)
-    designed = edits.adopt_initial_values(mechanism, own, _assembled_values(rig))
+    designed = edits.adopt_initial_values(mechanism, own, assembled_values(parts(rig, "JOINT")))
     edit = edits.change_type(designed, own, type_, _seen(present, designed, own))
     if edit.after is designed:
         return Report()
@@ -166,17 +165,6 @@ def _ids(empty: bpy.types.Object, twin: bpy.types.Object | None) -> tuple[str, s
 
 def _seen(present: RigState, mechanism: Mechanism, own: str) -> Array:
     return present.seen_values(joint_by_id(mechanism)[own], body_by_id(mechanism))
-
-
-def _assembled_values(rig: bpy.types.Object) -> dict[str, Array]:
-    """Return the initial values (size,) at which closed loops were assembled, by the ids of their joints."""
-    out = {}
-    for empty in parts(rig, "JOINT"):
-        dofs = record_of(empty).joint.dofs
-        if any(dof.assembled for dof in dofs):
-            values = [value for dof in dofs for value in initial_dof_coordinates(dof)]
-            out[record_of(empty).source_id] = np.array(values)
-    return out
 
 
 PlacementMode = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]

@@ -59,7 +59,7 @@ def update(
         present: State of the mechanism before the edit (``rig_update.begin_edit``).
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
         adopted: The user's meshes that become new bodies, by the ids of these.
-        dress: Gives a copied body, its second argument, the appearance that differs from its original's.
+        dress: Gives a mirror image, its second argument, the appearance of the body that is mirrored.
         document: Mechanism of the document, where the edit restores deleted parts: those without objects are created as
             an import creates them, those that Blender kept keep their records, and joints place them. The armature is
             updated in any case.
@@ -99,7 +99,7 @@ def write_parts(
     keys = KeyConversion(rig, present, edit.joints)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
-    designed: Mechanism | None = copy_mechanism(edit.after)  # the update shifts designs in it
+    designed: Mechanism | None = None if edit.images else copy_mechanism(edit.after)  # the update shifts designs in it
     if not restores and any(obj is not None and obj.parent != rig for obj in changed):
         designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
@@ -109,24 +109,8 @@ def write_parts(
         copies = _copy_parts(edit, objects)
         made = _create_parts(rig, edit, objects, bodies, joints, document, report, adopted)
         holders, empties = ({**objects[role], **copies[role], **made[role]} for role in ("BODY", "JOINT"))
-        after = body_by_id(edit.after)
-        for body in bodies:
-            obj, body_before = holders[body.id], known.get(edit.copies.get(body.id, body.id))
-            if body_before is not None or body.id in adopted:
-                write_body(obj, body, body_before)
-                record_of(obj).twin = body.twin or ""
-            if body.id in adopted:
-                _record_as_built(obj)
-            elif dress is not None and body.id in edit.copies:
-                dress(holders[edit.copies[body.id]], obj)
-        for joint in joints:
-            empty, was = empties[joint.id], before.get(edit.copies.get(joint.id, joint.id))
-            if was is not None:
-                write_joint(empty, joint, was, after, holders, edit.joints.get(joint.id))
-                record_of(empty).twin = joint.twin or ""
-            elif joint.id not in made["JOINT"]:
-                for end, own in lost_ends(empty, (joint.parent, joint.child), holders.values()).items():
-                    setattr(record_of(empty).joint, end, holders.get(own))
+        _write_bodies(edit, bodies, holders, adopted, dress)
+        _write_joints(edit, joints, empties, holders, made["JOINT"])
         if not restores:
             _record_new_twins(bodies, known, holders)
             _record_new_twins(joints, before, empties)
@@ -141,6 +125,43 @@ def write_parts(
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
     return report
+
+
+def _write_bodies(
+    edit: Edit,
+    bodies: Iterable[Body],
+    objects: _Objects,
+    adopted: Collection[str],
+    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None,
+) -> None:
+    """Write changed bodies, copies and adopted meshes to their objects, which are given by id."""
+    known = body_by_id(edit.before)
+    for body in bodies:
+        obj, before = objects[body.id], known.get(edit.copies.get(body.id, body.id))
+        if before is not None or body.id in adopted:
+            source = objects.get(edit.images.get(body.id, ""))
+            write_body(obj, body, before, source)
+            record_of(obj).twin = body.twin or ""
+            if source is not None and dress is not None:
+                dress(source, obj)
+        if body.id in adopted:
+            _record_as_built(obj)
+
+
+def _write_joints(
+    edit: Edit, joints: Iterable[Joint], empties: _Objects, bodies: _Objects, created: Collection[str]
+) -> None:
+    """Write changed joints and copies to their empties; restored ones that were not created get their bodies back."""
+    known, after = joint_by_id(edit.before), body_by_id(edit.after)
+    for joint in joints:
+        empty, before = empties[joint.id], known.get(edit.copies.get(joint.id, joint.id))
+        if before is not None:
+            write_joint(empty, joint, before, after, bodies, edit.joints.get(joint.id))
+            _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
+            record_of(empty).twin = joint.twin or ""
+        elif joint.id not in created:
+            for end, own in lost_ends(empty, (joint.parent, joint.child), bodies.values()).items():
+                setattr(record_of(empty).joint, end, bodies.get(own))
 
 
 def update_values(joints: _Objects, edit: Edit) -> int:
@@ -165,6 +186,7 @@ def update_values(joints: _Objects, edit: Edit) -> int:
         empty, changed = joints[joint.id], 0
         for kept, dof, was in zip(dof_records(empty), dofs, known, strict=True):
             changed += set_dof_fields([(empty, kept)], _differing_fields(dof, was))
+        _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
         count += changed > 0
     return count
 
@@ -288,18 +310,30 @@ def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
 # ---------------------------------------------------------------- bodies
 
 
-def write_body(obj: bpy.types.Object, body: Body, before: Body | None) -> None:
-    """Write a body to its object and record, as far as it differs from how it was.
+def write_body(obj: bpy.types.Object, body: Body, before: Body | None, source: bpy.types.Object | None = None) -> None:
+    """Write a body to its object and record, as far as it differs from how it was; the object's scale stays.
 
-    The object's scale stays, and so do shapes and inertia tensor of a body that is not new.
+    Args:
+        obj: The object.
+        body: The body. Shapes and inertia tensor of one that is not new are those of a record (``read_parts``).
+        before: The body as it was; None: it is new.
+        source: Object of the body that it became the mirror image of.
     """
     record = record_of(obj)
     push(record, BODY_PROPERTIES, body, before)
-    if before is None:
-        for shape in body.shapes:
-            write_shape(record.shapes.add(), shape)
-        if body.inertia is not None:
-            record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
+    if before is None or body.shapes is not before.shapes:
+        children = {number for number, row in enumerate(record_of(source or obj).shapes) if row.has_child}
+        record.shapes.clear()
+        for number, shape in enumerate(body.shapes):
+            row = record.shapes.add()
+            write_shape(row, shape)
+            row.has_child = number in children
+    if before is None and body.inertia is not None:
+        record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
+    elif source is not None:
+        own = record_of(source)
+        record.has_tensor, record.moment_of = own.has_tensor, own.moment_of or own.copy_of or own.source_id
+        record.tensor = [0.0] * 9 if body.inertia is None else body.inertia.ravel().tolist()
     if before is None or body.pose is not before.pose or body.com is not before.com:
         set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
 
@@ -356,6 +390,16 @@ def _write_dofs(record: KnuckleJoint, joint: Joint, before: Joint, edit: JointEd
         if all(number in assembled and begun.get(number) == begins[number] for number in own):
             kept.assembled = True
             kept.assembled_start = [*(assembled[number] for number in own), *[0.0] * (6 - len(own))]
+
+
+def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: Array | None) -> None:
+    """Write the initial values (size,) at which a joint's closed loops are assembled; None: unchanged."""
+    if values is None:
+        return
+    for (first, kept), dof in zip(dofs_by_number(record).items(), dofs, strict=True):
+        own = values[first : first + DOF_SIZE[kept.kind]]
+        kept.assembled = not np.array_equal(own, dof.initial)
+        kept.assembled_start = [*own.tolist(), *[0.0] * (6 - len(own))]
 
 
 def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:

@@ -8,7 +8,7 @@ against it), in the order of Blender's generic constraint; all others take the f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import bpy
@@ -24,6 +24,7 @@ from ..data.queries import file_name
 
 #: Axes that deviate from a right angle by up to this cosine count as perpendicular: the precision of 32-bit numbers.
 ORTHOGONAL_TOLERANCE = 1e-7
+_NO_NAMES: Mapping[str, str] = {}
 
 
 class DofLike(Protocol):
@@ -183,12 +184,43 @@ def read_joint_dofs(empties: Iterable[bpy.types.Object]) -> tuple[Mechanism, dic
     return Mechanism(joints=joints), objects
 
 
+def read_parts(
+    bodies: Iterable[bpy.types.Object],
+    joints: Iterable[bpy.types.Object],
+    pose_of: PoseGetter = design_pose,
+    bones: Mapping[str, str] = _NO_NAMES,
+) -> Mechanism:
+    """Return the mechanism of some bodies and joints as their objects and records have them, regardless of a document.
+
+    Shapes are without the scale of objects, and inertia tensors for mass 1 (``read_body``).
+
+    Args:
+        bodies: The bodies.
+        joints: The joints; their bodies are added.
+        pose_of: Returns the pose (4, 4) of an object, or of the world for None.
+        bones: Renamed bones by the id of the joint that they move.
+    """
+    joints = list(joints)
+    ends = (end for each in joints for end in (record_of(each).joint.parent, record_of(each).joint.child))
+    read = {obj: read_body(obj, pose_of) for obj in dict.fromkeys((*bodies, *ends)) if obj is not None}
+
+    def place(obj: bpy.types.Object | None) -> Array:
+        return read[obj].pose if obj in read else pose_of(obj)
+
+    out = Mechanism(bodies=list(read.values()), joints=[read_joint(empty, place) for empty in joints])
+    for joint, empty in zip(out.joints, joints, strict=True):
+        joint.name, joint.twin = file_name(empty, bones), record_of(empty).twin or None
+    return out
+
+
 def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:
     """Return a body from its object and record, without the object's scale; its inertia tensor is for mass 1."""
     record = record_of(obj)
     pose, com = pose_of(obj), np.array(record.com, dtype=np.float64)
     pose[:3, 3] -= pose[:3, :3] @ com
     shapes = [read_shape(shape) for shape in record.shapes]
+    for shape, kept in zip(shapes, record.shapes, strict=True):
+        shape.extra = {"collidable": kept.collidable}
     tensor = np.array(record.tensor, dtype=np.float64).reshape(3, 3) if any(record.tensor) else None
     stored = read_properties(record, BODY_PROPERTIES)
     return Body(record.source_id, file_name(obj), pose, inertia=tensor, shapes=shapes, **stored)

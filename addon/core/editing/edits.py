@@ -51,12 +51,16 @@ class Edit:
         joints: Changes of joint values, by joint id.
         copies: Ids of the parts that new parts are copies of, by the id of the new part. They are placed by their
             joints; other new bodies stand where they are designed.
+        images: Ids of the bodies that bodies became mirror images of, by the id of the image.
+        assembled: Initial values (size,) at which closed loops are assembled, by the ids of joints that get others.
     """
 
     before: Mechanism
     after: Mechanism
     joints: Mapping[str, JointEdit] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
+    assembled: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def deleted_joints(self) -> set[str]:
@@ -70,7 +74,9 @@ class Edit:
 
     def then(self, other: Edit) -> Edit:
         """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other joints."""
-        return Edit(self.before, other.after, {**self.joints, **other.joints}, {**self.copies, **other.copies})
+        joints, copies = {**self.joints, **other.joints}, {**self.copies, **other.copies}
+        images, assembled = {**self.images, **other.images}, {**self.assembled, **other.assembled}
+        return Edit(self.before, other.after, joints, copies, images, assembled)
 
 
 def body_by_id(mechanism: Mechanism) -> dict[str, Body]:

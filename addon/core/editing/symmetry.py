@@ -1,4 +1,4 @@
-"""Symmetry of a mechanism: candidates for twins, new twins, and differences between twins."""
+"""Symmetry of a mechanism: candidates for twins, new twins, edits of twins, and differences between twins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from ..transforms import inverse, rotation_vector
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
-from .twins import SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_body, mirror_joint, twin_dof_maps
+from .twins import (
+    SIGNED_FIELDS,
+    UNSIGNED_FIELDS,
+    mirror_body,
+    mirror_joint,
+    mirror_joint_settings,
+    retype_twin,
+    twin_dof_maps,
+)
 
 PartKind = Literal["body", "joint"]
 #: Largest relative difference of equal numbers of twins.
@@ -181,7 +189,7 @@ def add_twins(
         values = mirror_values(pose[joint.id], parts, size) if joint.id in pose else None
         edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
     after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
-    return Edit(mechanism, after, edits, copies)
+    return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()})
 
 
 _Part = TypeVar("_Part", Body, Joint)
@@ -205,6 +213,100 @@ def _single_numbers(parts: Iterable[DofMap]) -> dict[int, tuple[int, float]] | N
         for row, column in enumerate(np.abs(part.matrix).argmax(axis=1).tolist()):
             out[part.of[column]] = part.to[row], float(np.sign(part.matrix[row, column]))
     return out
+
+
+# ---------------------------------------------------------------- edits of twins
+
+_NO_MESHES: Mapping[str, Collection[int]] = {}
+_NO_VALUES: Mapping[str, Array] = {}
+
+
+def mirror_twins(
+    mechanism: Mechanism,
+    bodies: Iterable[str],
+    joints: Iterable[str],
+    plane: Plane,
+    kept: Mapping[str, Collection[int]] = _NO_MESHES,
+    colors: bool = True,
+    assembled: Mapping[str, Array] = _NO_VALUES,
+) -> Edit:
+    """Make the twins of bodies and joints complete mirror images of them; other joints stay where they are designed.
+
+    Args:
+        mechanism: The mechanism.
+        bodies: Ids of bodies with twins.
+        joints: Ids of joints with twins.
+        plane: The mirror plane.
+        kept: Indices of shapes by the id of their body, whose twin's mesh is the mirror image already
+            (``mirror_body``).
+        colors: Mirror colors too.
+        assembled: Initial values (size,) at which closed loops are assembled, by joint id.
+    """
+    known, mates = body_by_id(mechanism), pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
+    images = {mates[own]: own for own in bodies}
+    made = {twin: mirror_body(known[own], plane, known[twin], kept.get(own, ())) for twin, own in images.items()}
+    for twin, image in made.items() if not colors else ():
+        for shape, before in zip(image.shapes, known[twin].shapes, strict=False):
+            shape.color = before.color
+    after = with_bodies(mechanism, made.values())
+    after = with_joints(after, [_joint_kept_in_place(each, known, made) for each in mechanism.joints])
+    every, known = joint_by_id(after), body_by_id(after)
+    paired, begun = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints}), dict[str, Array]()
+    twins = list[Joint]()
+    for own in joints:
+        joint, its = every[own], every[paired[own]]
+        try:
+            twins.append(mirror_joint(joint, plane, mates, known, its))
+        except ValueError:  # the twin has other degrees of freedom
+            twins.append(retype_twin(joint, plane, mates, known, its))
+        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+    return Edit(mechanism, with_joints(after, twins), images=images, assembled=begun)
+
+
+def copy_values_to_twins(
+    mechanism: Mechanism, joints: Iterable[str], plane: Plane, assembled: Mapping[str, Array] = _NO_VALUES
+) -> Edit:
+    """Copy stops, initial values, springs and motors of joints to their twins, mirrored; nothing moves.
+
+    Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``.
+    """
+    known, mates = body_by_id(mechanism), pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
+    every, paired = joint_by_id(mechanism), pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    twins, begun = list[Joint](), dict[str, Array]()
+    for own in joints:
+        joint, twin = every[own], every[paired[own]]
+        twins.append(mirror_joint_settings(joint, plane, mates, known, twin))
+        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+    return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
+
+
+def _joint_kept_in_place(joint: Joint, before: Mapping[str, Body], moved: Mapping[str, Body]) -> Joint:
+    """Return a joint, on bodies that moved, in its place in the design."""
+    ends = {"frame_parent": joint.parent, "frame_child": joint.child}
+    frames = {
+        side: inverse(moved[end].pose) @ before[end].pose @ getattr(joint, side)
+        for side, end in ends.items()
+        if end is not None and end in moved
+    }
+    return replace(joint, **frames) if frames else joint
+
+
+def _assembled_image(
+    joint: Joint,
+    twin: Joint,
+    plane: Plane,
+    mates: Mapping[str, str],
+    bodies: Mapping[str, Body],
+    assembled: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Return the initial values of a joint's twin, by its id, where either of the two is assembled."""
+    if assembled.keys().isdisjoint((joint.id, twin.id)):
+        return {}
+    values = assembled.get(joint.id)
+    if values is None:
+        values = np.concatenate([dof.initial for dof in joint.dofs])
+    parts = twin_dof_maps(joint, twin, plane, mates, bodies)
+    return {twin.id: mirror_values(values, parts, sum(DOF_SIZE[dof.kind] for dof in twin.dofs)) + 0.0}
 
 
 # ---------------------------------------------------------------- differences

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_mirror_plane, find_sides
-from addon.core.editing.symmetry import add_twins, compare_twins, find_twins
+from addon.core.editing.symmetry import add_twins, compare_twins, copy_values_to_twins, find_twins, mirror_twins
 from addon.core.editing.twins import mirror_body, mirror_joint, mirror_joint_settings, retype_twin
 from addon.core.joint_types import JOINT_TYPES, make_dofs
-from addon.core.kinematics import joint_frame_world, spanning_tree
+from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
 from addon.core.report import FormatError
 from tests.support.mirror_helpers import KINDS, OWN, displacements, misses, sizes, symmetric
@@ -421,3 +421,107 @@ def test_a_kept_mesh_stays_and_gets_all_else_from_its_twin() -> None:
     assert (kept.visual, kept.collision, kept.color) == (False, True, shape.color)
     (other,) = mirror_body(body, Plane(np.eye(3)[0]), twin).shapes
     assert other.mesh == "left.obj" and not np.allclose(other.pose, its.pose)
+
+
+# ---------------------------------------------------------------- edits of twins
+
+
+def strayed(seed: int, kind: str, side: bool) -> tuple[Mechanism, Plane, list[str], list[str]]:
+    """A mechanism with twins, of which one side was changed in every respect; the ids of the other side's parts."""
+    half, plane = one_sided(seed, kind)
+    whole = completed(half, plane)
+    rng = np.random.default_rng(seed)
+    first = {part.id for part in (*half.bodies, *half.joints)}
+    mine = {body.id for body in whole.bodies if body.twin and (body.id in first) == side}
+    joints = {joint.id for joint in whole.joints if joint.twin and (joint.id in first) == side}
+    for body in whole.bodies:
+        if body.twin is not None and body.id not in mine:
+            body.pose = body.pose @ replace_pose(rng)
+            body.mass, body.com, body.inertia = body.mass + 1.0, rng.normal(size=3), None
+            body.gravity = body.collidable = False
+            body.shapes = [Shape("capsule", {"length": 1.0, "radius": 0.1}, color=(1.0, 0.0, 0.0, 1.0))]
+        elif body.twin is not None:
+            body.shapes.append(Shape("cylinder", {"length": 2.0, "radius": 0.3}, replace_pose(rng), name="tube"))
+            body.shapes[-1].color = (0.1, 0.2, 0.3, 1.0)
+    for joint in whole.joints:
+        for dof in joint.dofs if joint.id not in joints else ():
+            dof.lower = dof.upper = None
+            dof.gain, dof.rest, dof.stiffness, dof.position = 3.0, 0.7, 9.0, -0.4
+    return whole, plane, sorted(mine), sorted(joints)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)), st.booleans())
+def test_a_limb_that_strays_is_the_mirror_image_again(seed: int, kind: str, side: bool) -> None:
+    """At random poses, with mass, center, inertia, stops, springs and colors; twice is as once."""
+    whole, plane, bodies, joints = strayed(seed, kind, side)
+    before = deepcopy(whole)
+    edit = mirror_twins(whole, bodies, joints, plane)
+    np.testing.assert_equal(asdict(whole), asdict(before))
+    known = {body.id: body for body in edit.after.bodies}
+    assert edit.images == {known[own].twin: own for own in bodies}
+    assert compare_twins(edit.after, replace(find_sides(edit.after), plane=plane)) == []
+    for own in bodies:
+        body, twin = known[own], known[known[own].twin or ""]
+        assert body is next(each for each in whole.bodies if each.id == own), "only twins change"
+        assert (twin.mass, twin.gravity, twin.collidable) == (body.mass, body.gravity, body.collidable)
+        for one, other in zip(body.shapes, twin.shapes, strict=True):
+            assert (one.type, one.size, one.color) == (other.type, other.size, other.color)
+        tube, its = (each.pose @ each.shapes[-1].pose for each in (body, twin))
+        assert abs((plane.reflection @ tube)[:3, 2] @ its[:3, 2]) == pytest.approx(1.0), "the axis of the cylinder"
+    assert (
+        np.abs(misses(edit.after, motion_mirror(edit.after, plane.normal), plane.reflection, seed, "trunk")).max()
+        < 1e-9
+    )
+    again = mirror_twins(edit.after, bodies, joints, plane).after
+    for one, other in zip(edit.after.bodies, again.bodies, strict=True):
+        assert one.pose == pytest.approx(other.pose, abs=1e-9) and one.com == pytest.approx(other.com)
+    back = mirror_twins(edit.after, [known[own].twin or "" for own in bodies], [], plane).after
+    for one, other in zip(edit.after.bodies, back.bodies, strict=True):
+        assert one.pose == pytest.approx(other.pose, abs=1e-9), "the image of the image is what it was"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_joints_that_are_not_mirrored_stay_while_their_bodies_move(seed: int, kind: str) -> None:
+    whole, plane, bodies, _joints = strayed(seed, kind, True)
+    after = mirror_twins(whole, bodies, [], plane, colors=False).after
+    known, now = ({body.id: body for body in each.bodies} for each in (whole, after))
+    assert any(np.abs(known[own].pose - now[own].pose).max() > 1e-3 for own in known)
+    for one, other in zip(whole.joints, after.joints, strict=True):
+        for frame in (joint_frame_world, joint_child_frame_world):
+            assert frame(other, now) == pytest.approx(frame(one, known), abs=1e-9)
+    for own in bodies:
+        twin = known[own].twin or ""
+        assert now[twin].shapes[0].color == known[twin].shapes[0].color, "colors stay where they are not wanted"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_values_are_copied_to_twins_and_nothing_moves(seed: int, kind: str) -> None:
+    """At a stop, and at the values at which loops are assembled, the twin is where the image is."""
+    whole = completed(*one_sided(seed, kind))
+    plane = find_sides(whole).plane
+    rng, mirror = np.random.default_rng(seed), motion_mirror(whole)
+    own = [joint.id for joint in whole.joints[: len(whole.joints) // 2]]
+    joints = {joint.id: joint for joint in whole.joints}
+    for key in own:
+        for dof in joints[key].dofs:
+            dof.damping, dof.max_force, dof.velocity = 0.5, 7.0, 0.3
+            if DOF_SIZE[dof.kind] == 1:
+                dof.lower, dof.upper = sorted(rng.uniform(-1.0, 1.0, 2).tolist())
+    assembled = {key: rng.normal(size=size) for key, size in sizes(whole).items() if key in own}
+    edit = copy_values_to_twins(whole, own, plane, assembled)
+    now = {joint.id: joint for joint in edit.after.joints}
+    assert edit.after.bodies is whole.bodies
+    for key in own:
+        joint, twin = joints[key], now[joints[key].twin or ""]
+        assert (twin.frame_parent == joints[twin.id].frame_parent).all()
+        assert sorted(dof.max_force for dof in twin.dofs) == sorted(dof.max_force for dof in joint.dofs)
+        if not joint.dofs:
+            continue
+        assert edit.assembled[twin.id] == pytest.approx(mirror.values({key: assembled[key][None]})[twin.id][0])
+        if all(DOF_SIZE[dof.kind] == 1 for dof in joint.dofs):
+            corners = np.array([[getattr(dof, end) for dof in joint.dofs] for end in ("lower", "upper")])
+            stops = np.array([[dof.lower, dof.upper] for dof in twin.dofs])
+            assert np.sort(mirror.values({key: corners})[twin.id], axis=0) == pytest.approx(np.sort(stops.T, axis=0))

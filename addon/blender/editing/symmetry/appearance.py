@@ -252,10 +252,12 @@ class MeshMirror:
 
     Attributes:
         materials: Mirror materials too.
+        kept: Indices of shapes, by the id of their body, whose twin's mesh is the mirror image already.
         left_out: Names of modifiers that cannot be mirrored, by the names of the two objects.
     """
 
     materials: bool = True
+    kept: Mapping[str, Collection[int]] = field(default_factory=dict)
     left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     _made: dict[tuple[int, bytes], bpy.types.Mesh] = field(default_factory=dict)
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Mirror images of bodies and joints, as ``core.editing.twins`` computes them, written to the objects of their twins.
+"""Mirror images of what bodies have in Blender alone or attached: meshes, collision shapes, frames, lights, restraints.
 
-Includes collision shapes, reference frames, lights and restraints.
+Bodies and joints themselves are mirrored by ``core.editing.symmetry`` and written by ``reconcile.update``.
 """
 
 from __future__ import annotations
@@ -13,21 +13,14 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.mirroring import DofMap
-from ....core.editing.sides import counterpart_names, pairs_by_twin
+from ....core.editing.sides import counterpart_names
 from ....core.editing.twins import (
-    default_flip,
     flip_between,
     frame_flip,
-    mirror_body,
-    mirror_joint,
-    mirror_joint_settings,
     mirror_local_pose,
     mirror_restraint_records,
-    retype_twin,
-    twin_dof_maps,
 )
-from ....core.model import Array, Body, Mechanism, Plane, Shape
+from ....core.model import Array, Body, Mechanism, Plane
 from ....core.report import Message, Report
 from ...data.access import record_of, settings
 from ...data.conversion import (
@@ -37,77 +30,29 @@ from ...data.conversion import (
     store_mirrored_restraints,
     unflatten_pose,
     with_mirrored_restraints,
-    write_shape,
 )
 from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.documents import read_document
 from ...data.queries import file_name
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
-from ...reconcile.update import dofs_by_number, write_dof_values, write_joint
-from ...rig.joint_frames import read_body, read_joint
+from ...rig.joint_frames import read_body
 from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
 from .appearance import MeshMirror
 
-ObjectMap = Mapping[str, bpy.types.Object]
-
-
-class MirrorContext:
-    """Surroundings of joints for mirroring, collected once.
-
-    Attributes:
-        objects: Objects of the mechanism's bodies, by id.
-        bodies: Their records, by id.
-        mates: Ids of their twins, by id.
-    """
-
-    def __init__(self, objects: ObjectMap) -> None:
-        self.objects = objects
-        self.bodies = {key: _body_record(obj) for key, obj in objects.items()}
-        self.mates = pairs_by_twin({key: body.twin for key, body in self.bodies.items()})
-
-    @classmethod
-    def of(cls, *empties: bpy.types.Object) -> MirrorContext:
-        """Return the context of some joints alone."""
-        records = (record_of(empty).joint for empty in empties)
-        ends = (end for record in records for end in (record.parent, record.child) if end is not None)
-        return cls({record_of(end).source_id: end for end in ends})
-
-
-def _body_record(obj: bpy.types.Object) -> Body:
-    """Return a body as joints need it: design pose and twin."""
-    record = record_of(obj)
-    return Body(record.source_id, obj.name, rigid_design_pose(obj), twin=record.twin or None)
-
-
 # ---------------------------------------------------------------- bodies
 
 
-def write_body_image(
-    obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool
-) -> None:
-    """Make a body's twin its mirror image: mass, shapes, mesh and what is attached to it.
+def dress_image(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool) -> None:
+    """Give the image of a body, whose record is written, the mirrored mesh, and what is attached to the body.
 
-    Physics has to be cleared before. ``is_new``: the twin is a new copy, without axes of its own.
+    Physics has to be cleared before. ``is_new``: the image is a new copy.
     """
-    own, its = (read_body(each, rigid_design_pose) for each in (obj, twin))
-    flip = default_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
-    kept = set() if is_new else _unchanged_meshes(obj, twin, own, its, flip, looks)
-    image = mirror_body(own, plane, None if is_new else its, kept)
-    for shape, before in zip(image.shapes, its.shapes, strict=False):
-        if not looks.materials:
-            shape.color = before.color
-    record = record_of(twin)
-    record.mass, record.immobile = image.mass, image.immobile
-    record.gravity, record.collidable = image.gravity, image.collidable
-    record.com, record.has_tensor = image.com.tolist(), record_of(obj).has_tensor
-    record.moment_of = record_of(obj).moment_of or record_of(obj).copy_of or record_of(obj).source_id
-    record.tensor = [0.0] * 9 if image.inertia is None else image.inertia.ravel().tolist()
-    place = image.pose.copy()
-    place[:3, 3] += place[:3, :3] @ image.com
+    own, image = (read_body(each, rigid_design_pose) for each in (obj, twin))
+    flip = flip_between(own.pose, image.pose, plane)
     scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
-    set_design_pose(twin, place @ np.diag([*scale, 1.0]))
-    _write_shapes(obj, twin, image.shapes)
+    set_design_pose(twin, rigid_matrix(twin.matrix_basis) @ np.diag([*scale, 1.0]))
+    kept = looks.kept.get(record_of(obj).source_id, ())
     _mirror_mesh(obj, twin, flip, kept, is_new, looks)
     _mirror_shape_children(obj, twin, own, image, flip, kept, looks)
     _mirror_attachments(obj, twin, flip)
@@ -131,10 +76,10 @@ def _mirror_mesh(
         its.corners, its.surface = mesh_reference_points(mesh), mesh_fingerprint(mesh)
 
 
-def _unchanged_meshes(
-    obj: bpy.types.Object, twin: bpy.types.Object, own: Body, its: Body, flip: Array, looks: MeshMirror
-) -> set[int]:
+def unchanged_meshes(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror) -> set[int]:
     """Return the indices of shapes whose meshes are separate files that are mirror images already."""
+    own, its = (read_body(each, rigid_design_pose) for each in (obj, twin))
+    flip = flip_between(own.pose, its.pose, plane)
     mine, theirs = shape_children(obj), shape_children(twin)
     out = set()
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
@@ -152,16 +97,6 @@ def _translation(place: Array) -> Array:
     out = np.eye(4)
     out[:3, 3] = place
     return out
-
-
-def _write_shapes(obj: bpy.types.Object, twin: bpy.types.Object, shapes: Iterable[Shape]) -> None:
-    """Write the records of a twin's shapes; fields that exist only in Blender are copied."""
-    rows = record_of(twin).shapes
-    rows.clear()
-    for shape, own in zip(shapes, record_of(obj).shapes, strict=True):
-        row = rows.add()
-        write_shape(row, shape)
-        row.collidable, row.has_child = own.collidable, own.has_child
 
 
 def shape_children(obj: bpy.types.Object) -> dict[int, bpy.types.Object]:
@@ -268,47 +203,6 @@ def _copy_light(lamp: Any, other: Any) -> None:
         other.type = lamp.type
         other = other.type_recast()
     other.color, other.energy = lamp.color, lamp.energy
-
-
-# ---------------------------------------------------------------- joints
-
-
-def write_joint_image(
-    empty: bpy.types.Object, twin: bpy.types.Object, plane: Plane, around: MirrorContext, is_new: bool
-) -> None:
-    """Make a joint's twin its mirror image: frame, bodies, type, stops, initial values, springs and motors.
-
-    The bodies have to be mirrored before. ``is_new``: the twin is a new copy.
-    """
-    joint, twin_joint = (read_joint(each, rigid_design_pose) for each in (empty, twin))
-    try:
-        image = mirror_joint(joint, plane, around.mates, around.bodies, None if is_new else twin_joint)
-    except ValueError:  # the twin has other degrees of freedom
-        image = retype_twin(joint, plane, around.mates, around.bodies, twin_joint)
-    write_joint(twin, image, twin_joint, around.bodies, around.objects)
-    record_of(twin).joint.at_world = record_of(empty).joint.at_world
-    _mirror_assembled_values(empty, twin, twin_dof_maps(joint, image, plane, around.mates, around.bodies))
-
-
-def write_values_image(empty: bpy.types.Object, twin: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
-    """Mirror stops, initial values, springs and motors of a joint to its twin, as far as axes correspond.
-
-    The twin's frame is unchanged.
-    """
-    joint, twin_joint = (read_joint(each, rigid_design_pose) for each in (empty, twin))
-    image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin_joint)
-    write_dof_values(record_of(twin).joint, image.dofs)
-    _mirror_assembled_values(empty, twin, twin_dof_maps(joint, twin_joint, plane, around.mates, around.bodies))
-
-
-def _mirror_assembled_values(empty: bpy.types.Object, twin: bpy.types.Object, parts: tuple[DofMap, ...]) -> None:
-    """Mirror the values at which a joint's closed loops were assembled to its twin."""
-    own, its = dofs_by_number(record_of(empty).joint), dofs_by_number(record_of(twin).joint)
-    for part in parts:
-        source, target = own[part.of[0]], its[part.to[0]]
-        begins = np.zeros(6)
-        begins[: len(part.to)] = part.matrix @ np.array(source.assembled_start)[: len(part.of)]
-        target.assembled, target.assembled_start = source.assembled, (begins + 0.0).tolist()
 
 
 _Objects = Mapping[str, bpy.types.Object]

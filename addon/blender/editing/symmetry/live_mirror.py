@@ -18,6 +18,7 @@ from bpy.app.handlers import persistent
 from mathutils import Matrix
 
 from ....core.editing.sides import counterpart_names
+from ....core.editing.symmetry import copy_values_to_twins
 from ....core.editing.twins import flip_between, mirror_pose
 from ....core.model import Array, Plane
 from ...compat import rename_datablock
@@ -30,9 +31,10 @@ from ...events import signals
 from ...events.handlers import Connections, Handlers, connect, disconnect
 from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
 from ...events.signals import signals_blocked
-from ...reconcile.rig_state import rigid_matrix
-from .images import MirrorContext, write_values_image
-from .twins import ensure_plane, leading_parts, require_plane
+from ...reconcile.rig_state import rigid_design_pose, rigid_matrix
+from ...reconcile.update import update_values
+from ...rig.joint_frames import read_parts
+from .twins import assembled_values, ensure_plane, leading_parts, require_plane
 
 
 def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
@@ -378,14 +380,16 @@ def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
 
 
 def mirror_value_change(empty: bpy.types.Object) -> None:
-    """Mirror an edited value of a joint to its twin, and emit ``on_joint_change`` for it."""
+    """Mirror an edited value of a joint to its twin."""
     twin = _live_twin(empty)
     if twin is None:
         return
+    own, its = (record_of(each).source_id for each in (empty, twin))
+    plane = require_plane(record_of(empty).model)
+    mechanism = read_parts((), (empty, twin), rigid_design_pose)
+    edit = copy_values_to_twins(mechanism, [own], plane, assembled_values((empty, twin)))
     with _own_edit():
-        write_values_image(empty, twin, require_plane(record_of(empty).model), MirrorContext.of(empty, twin))
-    for act in signals.on_joint_change:
-        act(twin)
+        update_values({its: twin}, edit)
 
 
 def mirror_body_change(obj: bpy.types.Object) -> None:

@@ -7,28 +7,29 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
+from ....core.editing import symmetry
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
-from ....core.editing.symmetry import TwinCandidate, TwinDifference, add_twins, compare_twins, find_twins
-from ....core.model import Plane
+from ....core.editing.symmetry import TwinCandidate, TwinDifference
+from ....core.model import Array, Mechanism, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of
-from ...data.conversion import mirror_plane_of, set_mirror_plane
+from ...data.conversion import initial_dof_coordinates, mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
-from ...data.queries import is_foreign, joint_bones, parts
-from ...data.twin_links import link_twins, parts_by_id, twins_among, twins_by_part
-from ...events.signals import signals_blocked
+from ...data.queries import is_foreign, joint_bones, parts, renamed_bones
+from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_among, twins_by_part
+from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import update
-from ...scene.read.mechanism import extract, extract_design
+from ...reconcile.update import update, write_parts
+from ...rig.joint_frames import read_parts
+from ...scene.read.mechanism import extract
 from .appearance import MeshMirror
-from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
+from .images import dress_image, mirror_part_restraints, unchanged_meshes
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
-ObjectsById = dict[str, bpy.types.Object]
 TwinPairs = dict[bpy.types.Object, bpy.types.Object]
 
 
@@ -117,14 +118,14 @@ def twin_candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[T
     """Return pairs of parts without twins that could be twins, by name, by position or both."""
     assign_ids(rig)
     mechanism = extract(rig)
-    return find_twins(mechanism, plane or find_sides(mechanism).plane)
+    return symmetry.find_twins(mechanism, plane or find_sides(mechanism).plane)
 
 
 def twin_differences(rig: bpy.types.Object) -> list[TwinDifference]:
     """Return the differences between the twins of a mechanism."""
     assign_ids(rig)
     mechanism = extract(rig)
-    return compare_twins(mechanism, find_sides(mechanism))
+    return symmetry.compare_twins(mechanism, find_sides(mechanism))
 
 
 # ---------------------------------------------------------------- mirroring to twins
@@ -156,20 +157,48 @@ def mirror_to_twins(
     between = plane or require_plane(rig)
     if any(each.parent != rig for pair in pairs.items() for each in pair):
         report.extend(update_armature(rig))  # the local matrix of a misplaced part is in other axes
-    chosen, looks = leading_parts(pairs, between), MeshMirror(materials)
-    with physics_suspended(rig, report) as frictions, signals_blocked():
-        for obj, twin in chosen.items():
-            if record_of(obj).role == "BODY":
-                write_body_image(obj, twin, between, looks, is_new=False)
-                copy_friction(frictions, obj, twin)
-        around = MirrorContext(parts_by_id(rig, "BODY"))
-        for empty, twin in chosen.items():
-            if record_of(empty).role == "JOINT":
-                write_joint_image(empty, twin, between, around, is_new=False)
-        report.extend(update_armature(rig))
+    present, looks = begin_edit(rig), MeshMirror(materials)
+    chosen = leading_parts(pairs, between)
+    bodies, joints = ([obj for obj in chosen if record_of(obj).role == role] for role in ("BODY", "JOINT"))
+    looks.kept = {record_of(obj).source_id: unchanged_meshes(obj, chosen[obj], between, looks) for obj in bodies}
+    with physics_suspended(rig, report) as frictions:
+
+        def dress(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+            dress_image(obj, twin, between, looks, is_new=False)
+            copy_friction(frictions, obj, twin)
+
+        edit = symmetry.mirror_twins(
+            read_records(rig),
+            [record_of(obj).source_id for obj in bodies],
+            [record_of(empty).source_id for empty in joints],
+            between,
+            looks.kept,
+            materials,
+            assembled_values(parts(rig, "JOINT")),
+        )
+        report.extend(write_parts(rig, edit, present, dress=dress))
         mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
+    for obj, twin in chosen.items():
+        record_mirror_state(obj, twin)
     looks.report_all(report)
     return list(chosen), report
+
+
+def read_records(rig: bpy.types.Object) -> Mechanism:
+    """Return a mechanism as its records have it: shapes without the scale of objects, inertia tensors for mass 1."""
+    bodies, joints = (parts_by_id(rig, role).values() for role in ("BODY", "JOINT"))
+    return read_parts(bodies, joints, rigid_design_pose, renamed_bones(rig))
+
+
+def assembled_values(empties: Iterable[bpy.types.Object]) -> dict[str, Array]:
+    """Return the initial values (size,) at which closed loops were assembled, by the ids of those joints that have."""
+    out = {}
+    for empty in empties:
+        dofs = record_of(empty).joint.dofs
+        if any(dof.assembled for dof in dofs):
+            values = [value for dof in dofs for value in initial_dof_coordinates(dof)]
+            out[record_of(empty).source_id] = np.array(values)
+    return out
 
 
 def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, twin: bpy.types.Object) -> None:
@@ -208,13 +237,13 @@ def create_twins(
     bodies, joints = ({record.source_id for record in chosen if record.role == role} for role in ("BODY", "JOINT"))
     between, report, looks = plane or require_plane(rig), Report(), MeshMirror()
     present = begin_edit(rig)
-    edit = add_twins(extract_design(rig), bodies, joints, between, present.pose)
-    with physics_suspended(rig, report) as frictions, signals_blocked():
+    with physics_suspended(rig, report) as frictions:
 
         def dress(obj: bpy.types.Object, made: bpy.types.Object) -> None:
-            write_body_image(obj, made, between, looks, is_new=True)
+            dress_image(obj, made, between, looks, is_new=True)
             copy_friction(frictions, obj, made)
 
+        edit = symmetry.add_twins(read_records(rig), bodies, joints, between, present.pose)
         report.extend(update(rig, edit, present, dress=dress))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}

@@ -192,7 +192,7 @@ def test_what_fails_chooses_no_plane(blank: Any, monkeypatch: pytest.MonkeyPatch
     def stop(*_args: Any, **_named: Any) -> None:
         raise ValueError("it stops")
 
-    monkeypatch.setattr("addon.blender.editing.symmetry.twins.write_body_image", stop)
+    monkeypatch.setattr("addon.blender.editing.symmetry.twins.dress_image", stop)
     with pytest.raises(RuntimeError, match=why):
         getattr(bpy.ops.knuckle, call)(plane="Y")
     assert settings(rig).mirror.axis == "NONE"
