@@ -21,7 +21,7 @@ SLOW = frozenset({
     "blender/animation/test_rotation_stops.py", "blender/data/test_datablocks.py",
     "blender/editing/repair/test_missing_parts.py", "blender/editing/repair/test_rebuild.py",
     "blender/editing/repair/test_rig_mismatch.py", "blender/editing/symmetry/test_appearance.py",
-    "blender/editing/symmetry/test_create.py", "blender/editing/symmetry/test_images.py",
+    "blender/editing/symmetry/test_create.py", "blender/editing/symmetry/test_appearance_images.py",
     "blender/editing/symmetry/test_mirrored_inertia.py", "blender/editing/symmetry/test_mirrored_restraints.py",
     "blender/editing/symmetry/test_random_symmetric_edits.py",
     "blender/editing/symmetry/test_twins.py", "blender/editing/test_authored_mechanisms.py",

@@ -34,24 +34,6 @@ ALLOWED = {
     "formats/document/cache.py:_attached": "document of a Source, dropped with it",
     "formats/text/file_io.py:_transactions": "files of an open transaction; formats know no Blender",
 }
-SIGNALS = {
-    f"blender/events/signals.py:{name}"
-    for name in (
-        "on_joint_change",
-        "on_drive_change",
-        "on_world_change",
-        "on_ground_change",
-        "on_body_change",
-        "on_value_change",
-        "on_ticked_value",
-        "on_servo_chosen",
-        "servo_name_providers",
-        "on_twin_change",
-        "on_rig_update",
-        "on_bones_renamed",
-        "on_symmetry_change",
-    )  # fmt: skip
-}
 
 
 def module_level_names(tree: ast.Module) -> Iterator[tuple[str, bool]]:
@@ -112,7 +94,7 @@ def test_no_module_keeps_state_of_its_own() -> None:
         for path in sorted(ADDON.rglob("*.py"))
         for name in state_in(path.read_text(encoding="utf-8"))
     }
-    assert found == ALLOWED.keys() | SIGNALS
+    assert found == ALLOWED.keys()
 
 
 @pytest.mark.parametrize(

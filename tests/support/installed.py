@@ -148,7 +148,7 @@ def main(folder: Path, old: Path, new: Path) -> None:
 def symmetric() -> Any:
     """Whether edits of halves are followed."""
     mirror = sys.modules[f"{NAME}.blender.editing.symmetry.live_mirror"]
-    return mirror.state_of(mirror._LiveMirror).is_on
+    return bool(mirror._symmetric_models(bpy.context.scene))
 
 
 def step(name: str) -> None:

@@ -25,9 +25,9 @@ from ..data.access import armature_of, record_of
 from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.conversion import read_dofs
 from ..data.queries import RigParts, collection_object_names
-from ..events import signals
-from ..events.handlers import Connections, Handlers, connect, disconnect
+from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, end_state, state_of
+from ..events.signals import Signal
 from ..rig.ball_channels import coordinates_from_keys, subdivision_positions
 from .actions import active_action, may_belong_to
 from .fcurves import CurveId, channel_curve_id, has_active_cycles, posing_curves, read_keys, servo_curve_ids
@@ -431,15 +431,15 @@ _HANDLERS: Handlers = (
     ("redo_post", invalidate_motion_checks),
     ("load_post", invalidate_motion_checks),
     ("load_factory_startup_post", invalidate_motion_checks),
+    (Signal.JOINT, invalidate_motion_checks),
 )
-_LISTENERS: Connections = ((signals.on_joint_change, invalidate_motion_checks),)
 
 
 def register() -> None:
-    """Add the handlers and listeners for changes of Actions and stops."""
-    connect(_HANDLERS, _LISTENERS)
+    """Add the handlers for changes of Actions and stops."""
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
-    """Remove the handlers and listeners."""
-    disconnect(_HANDLERS, _LISTENERS)
+    """Remove the handlers."""
+    disconnect(_HANDLERS)

@@ -22,7 +22,7 @@ from ..data.channels import bone_of_path, path_with_renamed_bone, servo_names_by
 from ..data.queries import is_foreign
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
-from ..events.signals import on_bones_renamed, signals_blocked
+from ..events.signals import Signal, emit, writing_records
 from .loops import live_solver
 
 #: Role of a bone: joint id, root body id, step of the joint's chain.
@@ -100,7 +100,7 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
 
     Args:
         rig: Armature of the mechanism.
-        tell: Emit ``on_bones_renamed``.
+        tell: Emit ``BONES_RENAMED``.
 
     Returns:
         New names by old names.
@@ -112,7 +112,7 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
     went = _renamed_bones(data)
     stale = _stale_names(data)
     if went or stale:
-        with signals_blocked():
+        with writing_records():
             _follow_actions(rig, went, stale)
             _follow_drivers(rig, {**stale, **went})
             _update_servo_names(rig)
@@ -127,8 +127,7 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
         live_solver.invalidate_loops(rig)
     names.known = data.bones.keys()
     if went and tell:
-        for act in on_bones_renamed:
-            act(rig, went)
+        emit(Signal.BONES_RENAMED, rig, went)
         if names.known != data.bones.keys():  # listeners renamed the bones of twins
             went |= follow_renamed_bones(rig, tell=False)
     return went

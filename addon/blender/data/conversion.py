@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
-from ..events.signals import notify_joints, signals_blocked
+from ..events.signals import notify_joints, writing_records
 from .access import record_of, settings
 from .datablocks import changed_values, update_properties
 from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
@@ -315,7 +315,7 @@ def set_dof_fields(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values
         The count of degrees of freedom that changed.
     """
     changed, count = [], 0
-    with signals_blocked():
+    with writing_records():
         for empty, dof in chosen:
             before = [getattr(dof, field) for field in values]
             for field, value in values.items():

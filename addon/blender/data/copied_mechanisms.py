@@ -20,7 +20,7 @@ from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from .access import armature_of, armature_settings, record_of, rest_parent_inverse, settings
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
@@ -53,7 +53,7 @@ def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | 
     some_came = any(record_of(child).shape >= 0 for child in parts(rig, "SHAPE"))
     known: dict[str, tuple[bpy.types.Object, ChildrenByIndex]] = {}
     if first is not None:
-        hung = _children_by_body(first)
+        hung = collision_children_by_body(first)
         known = {record_of(obj).source_id: (obj, hung.get(obj, {})) for obj in parts(first, "BODY")}
     for obj, numbers in lacking.items():
         record = record_of(obj)
@@ -70,7 +70,7 @@ def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | 
 
 def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
     """Return the bodies of a mechanism that have none of their collision children, with the indices of the shapes."""
-    hung = _children_by_body(rig)
+    hung = collision_children_by_body(rig)
     out = {}
     for obj in parts(rig, "BODY"):
         numbers = {number for number, shape in enumerate(record_of(obj).shapes) if shape.has_child}
@@ -79,7 +79,8 @@ def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, se
     return out
 
 
-def _children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, ChildrenByIndex]:
+def collision_children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, ChildrenByIndex]:
+    """Return the collision children of a mechanism's bodies that have any."""
     out: dict[bpy.types.Object, ChildrenByIndex] = {}
     for child in parts(rig, "SHAPE"):
         if child.parent is not None:
@@ -234,7 +235,7 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
     for obj in copies.values():
         if obj not in inside:
             collection.objects.link(obj)
-    with signals_blocked():
+    with writing_records():
         _point_to_copies(rig, copies)
         model = settings(made)
         model.rig, model.original_uid, model.collection = made, rig.session_uid, collection

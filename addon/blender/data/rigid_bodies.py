@@ -18,7 +18,7 @@ import numpy as np
 
 from ...core.model import Array, Shape
 from ...core.transforms import bitwise_equal
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from .access import record_of, rigid_body_of
 from .properties.joint import KnuckleShape
 from .properties.model import KnuckleObject
@@ -56,7 +56,7 @@ def store_typed_mass(obj: bpy.types.Object) -> None:
     """
     record, body = record_of(obj), obj.rigid_body
     if body is not None and is_mass_typed(obj):
-        with signals_blocked():
+        with writing_records():
             record.mass = body.mass
 
 

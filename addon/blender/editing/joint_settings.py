@@ -25,7 +25,7 @@ from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id, twin_of
-from ..events.signals import notify_joints, signals_blocked
+from ..events.signals import notify_joints, writing_records
 from ..reconcile.update import update_values
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
@@ -213,7 +213,7 @@ def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on:
         Number of joint values that changed.
     """
     done = []
-    with signals_blocked():
+    with writing_records():
         for each in joint_dofs(rig, empties):
             if each.kept is None or all(getattr(each.kept, f"use_{end}") == on for end in ends):
                 continue

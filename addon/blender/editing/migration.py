@@ -30,7 +30,7 @@ from ..data.properties.model import CLASSES, DATA_VERSION
 from ..data.queries import is_foreign, is_from_newer_release, parts, rigs_of
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import RuntimeState, state_of
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from ..physics.simulation.setup import store_friction
 from ..reconcile.rig_update import record_joints
 from ..rig.bone_limits import update_all_bone_limits
@@ -54,12 +54,12 @@ def migrate_model(rig: bpy.types.Object) -> list[int]:
     model = settings(rig)
     passed: list[int] = []
     if model.version < _RENAMED_SINCE:
-        with signals_blocked():
+        with writing_records():
             rename_stored_properties()
     if is_foreign(rig) and model.version < _MIN_LIBRARY_VERSION:
         return passed
     every = list(rigs_of(armature_of(rig)))
-    with signals_blocked():
+    with writing_records():
         while model.version < DATA_VERSION:
             for each in every:  # an override stores no difference to its library as it is in memory
                 _MIGRATIONS[model.version](each)

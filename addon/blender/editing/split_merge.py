@@ -26,7 +26,7 @@ from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
 from ..data.twin_links import parts_by_id, twins_by_part
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
 from ..reconcile.foreign_objects import (
@@ -233,7 +233,7 @@ def split_model(
     bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
     parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
     motion = KeyframePoses(rig, present, joints_sharing_loops(rig, cut))
-    with physics_suspended(rig, report), signals_blocked():
+    with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
         along, others = carried_bones(rig, chosen)
@@ -321,7 +321,7 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
             scaled = other if _is_scaled(other.matrix_world) else rig
             raise ValueError(Message("{}: scaled as a whole. Set its scale to 1 before merging", repr(scaled.name)))
     report, renamed = Report(), 0
-    with physics_suspended(rig, report), signals_blocked():
+    with physics_suspended(rig, report), writing_records():
         for each in (*others, rig):
             separate_collections(each)
         for other in others:

@@ -1,4 +1,4 @@
-"""Handlers: every function of ours in ``bpy.app.handlers``, in the order in which Blender calls them; events of files.
+"""Handlers: every function of ours that Blender or our signals call, in their order; events of files.
 
 Modules connect their functions when they register, in any order; the table decides their places in a list. For the file
 that is open when the add-on is enabled our ``load_post`` handlers are called here.
@@ -20,6 +20,7 @@ from bpy.app.handlers import persistent
 
 from ...formats.document import cache
 from .runtime_state import Lifetime, RuntimeState, end_states, state_of
+from .signals import Signal, signal_handlers
 
 #: Before and after a step of undo or redo.
 _HISTORY_PRE = (
@@ -53,7 +54,6 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "animation.rotation_stops.after_load",
         "physics.simulation.frame_handlers.reset_after_load",
         "animation.loops.live_solver.after_load",
-        "editing.symmetry.live_mirror.check_symmetric_models",
         "animation.motion_checks.invalidate_motion_checks",
         "ui.overlay._on_file_change",
         "events.handlers.note_file_loaded",
@@ -65,7 +65,6 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "data.copied_mechanisms.mark_loaded_models",
         "events.handlers.clear_document_cache",
         "physics.simulation.frame_handlers.reset_after_load",
-        "editing.symmetry.live_mirror.check_symmetric_models",
         "animation.motion_checks.invalidate_motion_checks",
         "ui.overlay._on_file_change",
     ),
@@ -98,39 +97,66 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
     "undo_post": _HISTORY_POST,
     "redo_post": _HISTORY_POST,
 }
+#: Functions that our signals call, likewise.
+SIGNAL_HANDLERS: Mapping[Signal, Sequence[str]] = {
+    Signal.JOINT: (
+        "physics.simulation.handler_table.apply_joint_edit",
+        "animation.motion_checks.invalidate_motion_checks",
+    ),
+    Signal.VALUE: ("editing.symmetry.live_mirror.mirror_value_change", "ui.overlay._on_joint_edit"),
+    Signal.BODY: (
+        "physics.simulation.handler_table.apply_body_edit",
+        "editing.symmetry.live_mirror.mirror_body_change",
+        "ui.overlay._on_part_edit",
+    ),
+    Signal.DRIVE: (
+        "physics.simulation.handler_table.apply_drive",
+        "ui.simulation.physics_view._drive_changed",
+        "ui.simulation.operators._measure_later",
+    ),
+    Signal.WORLD: ("physics.simulation.handler_table.apply_world_edit",),
+    Signal.GROUND: ("physics.simulation.handler_table.apply_ground_edit",),
+    Signal.WORLD_CHOICE: ("physics.simulation.handler_table.apply_world_choice",),
+    Signal.SYMMETRY: ("editing.symmetry.live_mirror.restart_live_mirror",),
+    Signal.TWIN: ("editing.symmetry.live_mirror.invalidate_twins", "ui.overlay._on_part_edit"),
+    Signal.TICKED_VALUE: ("physics.simulation.handler_table.set_on_ticked_dofs",),
+    Signal.SERVO_CHOSEN: ("data.channels.store_chosen_servo",),
+    Signal.SERVO_NAMES: ("data.channels.servo_names_by_joint",),
+    Signal.RIG_UPDATE: ("editing.symmetry.live_mirror._rig_updated",),
+    Signal.BONES_RENAMED: ("editing.symmetry.live_mirror.bones_renamed",),
+}
 
-#: Pairs of the name of a list in ``bpy.app.handlers`` and a function to add to it.
-Handlers = Sequence[tuple[str, Callable[..., None]]]
-#: Pairs of a list of listeners and a function to add to it.
-Connections = Sequence[tuple[Any, Callable[..., Any]]]
+#: Pairs of a signal, or the name of a list in ``bpy.app.handlers``, and a function that it calls.
+Handlers = Sequence[tuple[Signal | str, Callable[..., Any]]]
 
 _PACKAGE = __package__.removesuffix("events")
 
 
-def connect(handlers: Handlers, listeners: Connections = ()) -> None:
-    """Add handlers, in the places that ``HANDLER_ORDER`` gives them, and listeners; do nothing the second time.
+def connect(handlers: Handlers) -> None:
+    """Add handlers, in the places that the tables give them; do nothing the second time.
 
     Raises:
-        LookupError: A handler is not in the table.
+        LookupError: One is not in the table.
     """
     for name, act in handlers:
-        calls = getattr(bpy.app.handlers, name)
+        calls = _calls(name)
         if act not in calls:
             rank = _rank(name, act)
             if rank < 0:
-                raise LookupError(f"{_path(act)}: not in HANDLER_ORDER[{name!r}]. Add it where it has to run")
+                raise LookupError(f"{_path(act)}: not in the table of {name!r}. Add it where it has to run")
             behind = (place for place, other in enumerate(calls) if _rank(name, other) > rank)
             calls.insert(next(behind, len(calls)), act)
-    for calls, act in listeners:
-        if act not in calls:
-            calls.append(act)
 
 
-def disconnect(handlers: Handlers, listeners: Connections = ()) -> None:
-    """Remove handlers and listeners from their lists."""
-    for calls, act in (*((getattr(bpy.app.handlers, name), act) for name, act in handlers), *listeners):
-        if act in calls:
-            calls.remove(act)
+def disconnect(handlers: Handlers) -> None:
+    """Remove handlers from their lists."""
+    for name, act in handlers:
+        if act in _calls(name):
+            _calls(name).remove(act)
+
+
+def _calls(name: Signal | str) -> Any:
+    return signal_handlers(name) if isinstance(name, Signal) else getattr(bpy.app.handlers, name)
 
 
 def _path(act: Callable[..., Any]) -> str:
@@ -138,10 +164,11 @@ def _path(act: Callable[..., Any]) -> str:
     return f"{act.__module__.removeprefix(_PACKAGE)}.{act.__qualname__}"
 
 
-def _rank(name: str, act: Callable[..., Any]) -> int:
+def _rank(name: Signal | str, act: Callable[..., Any]) -> int:
     """Return the place of a handler in the table; -1 for one of another add-on, which stays where it is."""
     path = _path(act) if isinstance(act, FunctionType) else ""
-    return HANDLER_ORDER[name].index(path) if path in HANDLER_ORDER[name] else -1
+    order = SIGNAL_HANDLERS[name] if isinstance(name, Signal) else HANDLER_ORDER[name]
+    return order.index(path) if path in order else -1
 
 
 @persistent

@@ -1,82 +1,101 @@
-"""Signals emitted when our properties change."""
+"""Signals emitted when our properties change.
+
+``events.handlers.SIGNAL_HANDLERS`` has the functions that are called, in their order. Packages add theirs when they
+register, so that this module imports none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar
 
 import bpy
 
-#: Called with a joint's empty after its record changed; those below with the armature data, or the body, that changed.
-#: Other packages add their listeners when they register, so that this module imports none of them.
-on_joint_change: list[Callable[[bpy.types.Object], None]] = []
-on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
-on_world_change: list[Callable[[bpy.types.Armature], None]] = []
-on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
-#: Called with a scene after its choice between its own rigid-body world and a simulation scene changed.
-on_world_choice: list[Callable[[bpy.types.Scene], None]] = []
-on_body_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a joint's empty after any value of its record was edited, also one that nothing derives from.
-on_value_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a degree of freedom that is ticked in the table of joints, a field of it and the value to set.
-on_ticked_value: list[Callable[[Any, str, Any], None]] = []
-#: Called with the record of a servo name in motion files after the user chose the servo that it means.
-on_servo_chosen: list[Callable[[Any], None]] = []
-#: Called with a mechanism's armature object; returns the names of its servos by joint id.
-servo_name_providers: list[Callable[[bpy.types.Object], Mapping[str, Sequence[str]]]] = []
-on_twin_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a mechanism's armature after its rig was rebuilt: parts were added, removed or connected differently.
-on_rig_update: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a mechanism's armature and new bone names by old ones, after motions and drivers were updated.
-on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = []
-on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
+from .runtime_state import Lifetime, RuntimeState, state_of
 
 
-#: Number of contexts that suppress signals.
-_blocked: ContextVar[int] = ContextVar("blocked", default=0)
+class Signal(Enum):
+    """Signals, with what their handlers are called with."""
+
+    JOINT = "joint"  # the empty of a joint after an edit of what limits and constraints derive from
+    VALUE = "joint value"  # the empty of a joint after an edit of any value of its record
+    BODY = "body"  # a body
+    DRIVE = "drive"  # the armature data; so for the next two
+    WORLD = "world"
+    GROUND = "ground"
+    WORLD_CHOICE = "world choice"  # the scene that chose whether to simulate in its own rigid-body world
+    SYMMETRY = "symmetry"  # the armature data whose symmetric editing was switched
+    TWIN = "twin"  # the object, or the armature data with the mirror plane
+    TICKED_VALUE = "ticked value"  # a degree of freedom that is ticked in the table of joints, a field and its value
+    SERVO_CHOSEN = "servo chosen"  # the record of a servo name in motion files, after the user chose the servo
+    SERVO_NAMES = "servo names"  # a mechanism's armature; returns the names of its servos by joint id
+    RIG_UPDATE = "rig update"  # a mechanism's armature after parts were added, removed or connected differently
+    BONES_RENAMED = "bones renamed"  # a mechanism's armature and new bone names by old ones, after motions were updated
+
+
+@dataclass
+class _SignalHandlers(RuntimeState):
+    """Functions that are called, by signal."""
+
+    lifetime: ClassVar = Lifetime.PROGRAM
+    calls: dict[Signal, list[Callable[..., Any]]] = field(default_factory=dict)
+
+
+def signal_handlers(signal: Signal) -> list[Callable[..., Any]]:
+    """Return the functions that a signal calls, to which others can be added (``events.handlers.connect``)."""
+    return state_of(_SignalHandlers).calls.setdefault(signal, [])
+
+
+def emit(signal: Signal, *values: Any) -> list[Any]:
+    """Call the handlers of a signal and return their results."""
+    return [act(*values) for act in tuple(signal_handlers(signal))]
+
+
+#: Whether records are written by us and not by the user.
+_writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
-    """Suppress the signals of our properties within the context."""
-    token = _blocked.set(_blocked.get() + 1)
+def writing_records() -> Iterator[None]:
+    """Context manager for writing records: changes of our properties emit no signals, and their twins do not follow."""
+    token = _writing.set(True)
     try:
         yield
     finally:
-        _blocked.reset(token)
+        _writing.reset(token)
 
 
-def update_callback(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
-    """Return an update function for a property that calls the listeners with the changed datablock."""
+def is_writing() -> bool:
+    """Return whether records are written by us: changes are no edits of the user."""
+    return _writing.get()
+
+
+def update_callback(*signals: Signal) -> Callable[..., None]:
+    """Return an update function for a property that emits signals with the changed datablock."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-        if not _blocked.get():
-            for act in (act for each in listeners for act in each):
-                act(self.id_data)
+        for signal in () if is_writing() else signals:
+            emit(signal, self.id_data)
 
     return update
 
 
 def notify_joints(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
-    """Emit the change signals of joints whose records were edited within ``signals_blocked``, once for each joint.
+    """Emit the change signals of joints whose records were edited within ``writing_records``, once for each joint.
 
     Args:
         empties: The joints' empties; repetitions are ignored.
         derived: Whether limits and constraints derive from the edited values.
     """
     for empty in dict.fromkeys(empties):
-        for act in (*(on_joint_change if derived else ()), *on_value_change):
-            act(empty)
+        if derived:
+            emit(Signal.JOINT, empty)
+        emit(Signal.VALUE, empty)
 
 
-joint_changed = update_callback(on_joint_change, on_value_change)
-value_changed = update_callback(on_value_change)
-twin_changed = update_callback(on_twin_change)
-symmetry_changed = update_callback(on_symmetry_change)
-drive_changed = update_callback(on_drive_change)
-world_changed = update_callback(on_world_change)
-world_choice_changed = update_callback(on_world_choice)
-ground_changed = update_callback(on_ground_change)
-body_changed = update_callback(on_body_change)
+joint_changed = update_callback(Signal.JOINT, Signal.VALUE)
+value_changed = update_callback(Signal.VALUE)

@@ -33,7 +33,7 @@ from ..data.documents import store_document
 from ..data.facts import ENGINE_PROPERTIES, WORLD_PROPERTIES, push
 from ..data.properties import model as properties
 from ..data.queries import linked_scene_message, prime_parts, rigs_in, simulates_here
-from ..events import signals
+from ..events.signals import writing_records
 from ..physics.bodies.collision import FILTERED_FORMATS
 from ..physics.bodies.inertia import report_inertia
 from ..physics.simulation import handler_table
@@ -118,7 +118,7 @@ def build(
         mechanism.behaviours.sine_without_type = options.sine_without_type
     before, kept = newest_session_uid(BUILT_KINDS), _scene_state(scene)
     try:
-        with signals.signals_blocked(), memoized_reads():
+        with writing_records(), memoized_reads():
             _choose_simulation_scene(scene)
             rig, folders, bone_names, made = _make_objects(decided, options)
             collection = folders.top

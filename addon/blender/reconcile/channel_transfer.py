@@ -21,7 +21,7 @@ from ..data.access import record_of
 from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, servo_channels
 from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
 from ..scene.armature import is_screw_driver
@@ -90,7 +90,7 @@ def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str,
         if own not in zeros:
             continue
         (kept,), (dof,) = record_of(empty).joint.dofs, joints[own].dofs
-        with signals_blocked():
+        with writing_records():
             if kept.assembled:
                 begins = shift_value_zero(joints[own], np.array(initial_dof_coordinates(kept)), zeros[own])
                 kept.assembled_start = [*begins, *list(kept.assembled_start)[len(begins) :]]

@@ -25,7 +25,7 @@ from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, bone_record, record_of, settings
 from ..data.conversion import dof_kinds_key, flatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
-from ..events.signals import on_rig_update, signals_blocked
+from ..events.signals import Signal, emit, writing_records
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
 from ..physics.world.membership import simulating_scene
 from ..rig.bone_limits import remove_bone_limits, set_bone_limits, stops_by_bone
@@ -156,7 +156,7 @@ def update_armature(
         gone = mechanism_bones(rig).difference(filter(None, bones))
         _detach_from_bones(rig, gone)
         names = write_edit_bones(rig, decided.bones, bones)
-        with signals_blocked():
+        with writing_records():
             record_joints(rig, decided)
             _update_bones(rig, decided, names, bones, {**decided.starts, **seen})
             _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
@@ -171,8 +171,7 @@ def update_armature(
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
         live_solver.live_loops(rig)  # gathered where they are seen, they are followed from there
-    for act in on_rig_update:
-        act(rig)
+    emit(Signal.RIG_UPDATE, rig)
     return report
 
 

@@ -20,12 +20,12 @@ from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
-from ..data.copied_mechanisms import copy_into_same_collections, copy_part
+from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
 from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts, record_deletion
 from ..data.twin_links import parts_by_id, record_mirror_state
-from ..events.signals import signals_blocked
+from ..events.signals import writing_records
 from ..rig.joint_frames import constraint_rotation, lost_ends
 from ..scene.bodies import com_pose
 from ..scene.collections import show_active_parts
@@ -104,9 +104,9 @@ def write_parts(
         designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
-    with physics_suspended(rig, report), signals_blocked():
+    with physics_suspended(rig, report), writing_records():
         _delete_parts(rig, edit, lost)
-        copies = _copy_parts(edit, objects)
+        copies = _copy_parts(rig, edit, objects)
         made = _create_parts(rig, edit, objects, bodies, joints, document, report, adopted)
         holders, empties = ({**objects[role], **copies[role], **made[role]} for role in ("BODY", "JOINT"))
         _write_bodies(edit, bodies, holders, adopted, dress)
@@ -189,6 +189,21 @@ def update_values(joints: _Objects, edit: Edit) -> int:
         _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
         count += changed > 0
     return count
+
+
+def update_body_values(objects: _Objects, edit: Edit) -> bool:
+    """Write the values of bodies' records that an edit changed; nothing moves. Return whether there were any.
+
+    Args:
+        objects: Bodies of the edited mechanism, by id.
+        edit: The edit; it may be one of these bodies alone.
+    """
+    known, changed = body_by_id(edit.before), False
+    for body in edit.after.bodies:
+        if stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, known[body.id]):
+            push(record_of(objects[body.id]), BODY_PROPERTIES, body, known[body.id])
+            changed = True
+    return changed
 
 
 def _differing_fields(dof: Dof, before: Dof) -> dict[str, Any]:
@@ -283,28 +298,20 @@ def _adopt_body(rig: bpy.types.Object, adopted: AdoptedMesh, body: Body) -> bpy.
     return obj
 
 
-def _copy_parts(edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
+def _copy_parts(rig: bpy.types.Object, edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
     """Copy the objects that new parts are copies of, with all that the user gave these; return them by role and id."""
     made = PartObjects(BODY={}, JOINT={})
+    shapes = collision_children_by_body(rig) if edit.copies else {}
     for role, every in (("BODY", edit.after.bodies), ("JOINT", edit.after.joints)) if edit.copies else ():
         for part in every:
             if part.id in edit.copies:
                 original = objects[role][edit.copies[part.id]]
                 made[role][part.id] = copy_part(original, part.name, part.id)
-                _copy_shapes(original, made[role][part.id])
+                for number, child in shapes.get(original, {}).items():
+                    shape = copy_into_same_collections(child)
+                    shape.parent = made[role][part.id]
+                    record_of(shape).built_name, record_of(shape).source_id = shape.name, f"{part.id}/{number}"
     return made
-
-
-def _copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
-    """Copy the collision shapes that are children of a body to its copy."""
-    for child in obj.children:
-        if record_of(child).role != "SHAPE":
-            continue
-        part = copy_into_same_collections(child)
-        part.parent = made
-        record_of(part).built_name = part.name
-        number = record_of(child).source_id.rpartition("/")[2]
-        record_of(part).source_id = f"{record_of(made).source_id}/{number}"
 
 
 # ---------------------------------------------------------------- bodies

@@ -26,9 +26,9 @@ from ...core.report import FormatError, Message
 from ...formats.text.file_io import disk_full_error, make_folder, replacement_file
 from .. import overlay
 from ..compat import init_gpu
-from ..events import signals
-from ..events.handlers import Connections, Handlers, connect, disconnect
+from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
+from ..events.signals import Signal
 from ..rendering.images import is_complete_png
 from .base.operators import ExportHelper, ModelOperator, Result, report_message, with_extension
 
@@ -207,11 +207,11 @@ def update_draw_handler() -> None:
     wanted, drawing = any(active_kinds(scene) for scene in bpy.data.scenes), state_of(_Drawing)
     if wanted and drawing.handle is None:
         drawing.handle = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
-        connect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+        connect(_ACTIVE_HANDLERS)
     elif not wanted and drawing.handle is not None:
         bpy.types.SpaceView3D.draw_handler_remove(drawing.handle, "WINDOW")
         drawing.handle = None
-        disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+        disconnect(_ACTIVE_HANDLERS)
     redraw_views()
 
 
@@ -228,11 +228,12 @@ def redraw_views() -> None:
                 area.tag_redraw()
 
 
-_ACTIVE_HANDLERS: Handlers = (("depsgraph_update_post", _on_scene_update), ("frame_change_post", _on_scene_update))
-_EDIT_LISTENERS: Connections = (
-    (signals.on_value_change, _on_joint_edit),
-    (signals.on_body_change, _on_part_edit),
-    (signals.on_twin_change, _on_part_edit),
+_ACTIVE_HANDLERS: Handlers = (
+    ("depsgraph_update_post", _on_scene_update),
+    ("frame_change_post", _on_scene_update),
+    (Signal.VALUE, _on_joint_edit),
+    (Signal.BODY, _on_part_edit),
+    (Signal.TWIN, _on_part_edit),
 )
 _PERMANENT_HANDLERS: Handlers = tuple(
     (name, _on_file_change) for name in ("load_post", "load_factory_startup_post", "undo_post", "redo_post")
@@ -410,6 +411,6 @@ def unregister() -> None:
     if drawing.handle is not None:
         bpy.types.SpaceView3D.draw_handler_remove(drawing.handle, "WINDOW")
         drawing.handle = None
-        disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+        disconnect(_ACTIVE_HANDLERS)
     invalidate_overlay()
     del bpy.types.Scene.knuckle_overlay  # type: ignore[attr-defined]

@@ -280,6 +280,13 @@ def copy_values_to_twins(
     return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
 
 
+def copy_body_values(mechanism: Mechanism, body: str) -> Edit:
+    """Copy the mass of a body, and whether it is immobile, to its twin."""
+    known = body_by_id(mechanism)
+    own, twin = known[body], known[known[body].twin or ""]
+    return Edit(mechanism, with_bodies(mechanism, [replace(twin, mass=own.mass, immobile=own.immobile)]))
+
+
 def _joint_kept_in_place(joint: Joint, before: Mapping[str, Body], moved: Mapping[str, Body]) -> Joint:
     """Return a joint, on bodies that moved, in its place in the design."""
     ends = {"frame_parent": joint.parent, "frame_child": joint.child}

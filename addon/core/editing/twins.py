@@ -61,6 +61,24 @@ def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     return plane.reflection @ pose @ _flip_matrix(flip)
 
 
+def mirror_change(poses: Sequence[Array], scales: Sequence[Array], plane: Plane) -> tuple[Array, Array]:
+    """Compute the pose (4, 4) and scale (3,) of a part's twin after the part was moved, rotated or scaled.
+
+    The twin keeps its own axes and its own scale in relation to the part's. Along axes where either was flat it gets
+    the part's scale.
+
+    Args:
+        poses: Poses (4, 4) of the part before and after, and of the twin.
+        scales: Their scales (3,).
+        plane: The mirror plane.
+    """
+    before, now, twin = poses
+    flip = flip_between(before, twin, plane)
+    was, own = (np.abs(flip).T @ scale for scale in scales[:2])
+    flat = (was == 0.0) | (scales[2] == 0.0)
+    return mirror_pose(now, plane, flip), np.where(flat, own, scales[2] * own / np.where(flat, 1.0, was))
+
+
 def _nearest_flip(seen: Array, flips: list[Array], usual: Array) -> Array:
     fits = [float(np.sum(flip * seen[:3, :3].T)) for flip in flips]
     if float(np.sum(usual * seen[:3, :3].T)) >= max(fits) - 1e-6:

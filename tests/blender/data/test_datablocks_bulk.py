@@ -80,7 +80,7 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
     assert len(dofs[0]) > 20
 
     pieces, whole = bpy.data.objects.new("pieces", None), bpy.data.objects.new("whole", None)
-    with listeners.signals_blocked():
+    with listeners.writing_records():
         record = record_of(pieces)
         one_by_one(record, about)
         one_by_one(record.joint, joint)
@@ -93,7 +93,7 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
     assert told(record_of(whole)) == told(record_of(pieces))
 
     copy = whole.copy()
-    with listeners.signals_blocked():
+    with listeners.writing_records():
         for obj in (copy, pieces):  # it can be edited as any other
             record = record_of(obj)
             record.mass, record.role, record.source_name = 3.25, "JOINT", "edited"

@@ -176,9 +176,9 @@ def test_every_renamed_property_keeps_its_value(blank: Any) -> None:
         "KnuckleObject": joint, "KnuckleModel": data, "KnuckleBone": data.bones[0],
         "KnuckleAction": bpy.data.actions["Old"],
     }  # fmt: skip
-    from addon.blender.events.signals import signals_blocked
+    from addon.blender.events.signals import writing_records
 
-    with signals_blocked():
+    with writing_records():
         for owner in chosen.values():
             filled(owner.knuckle, owner.bl_rna.properties["knuckle"].fixed_type, 3)
     wanted = {kind: plain(stored_property_group(owner, "knuckle")) for kind, owner in chosen.items()}

@@ -10,14 +10,16 @@ import bpy
 import pytest
 
 import addon
-from addon.blender.events.handlers import HANDLER_ORDER, connect, disconnect
+from addon.blender.events.handlers import HANDLER_ORDER, SIGNAL_HANDLERS, connect, disconnect
+from addon.blender.events.signals import Signal, emit, is_writing, signal_handlers, update_callback, writing_records
 
 
-def ours(name: str) -> list[Any]:
-    return [act for act in getattr(bpy.app.handlers, name) if act.__module__.startswith("addon.")]
+def ours(name: Signal | str) -> list[Any]:
+    every = signal_handlers(name) if isinstance(name, Signal) else getattr(bpy.app.handlers, name)
+    return [act for act in every if act.__module__.startswith("addon.")]
 
 
-def paths(name: str) -> list[str]:
+def paths(name: Signal | str) -> list[str]:
     return [f"{act.__module__.removeprefix('addon.blender.')}.{act.__qualname__}" for act in ours(name)]
 
 
@@ -32,7 +34,7 @@ def registered() -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_does_not_depend_on_the_order_of_registration(registered: None, seed: int) -> None:
-    for name, order in HANDLER_ORDER.items():
+    for name, order in [*HANDLER_ORDER.items(), *SIGNAL_HANDLERS.items()]:
         every, before = ours(name), paths(name)
         assert before == [path for path in order if path in before]
         random.Random(seed).shuffle(every)
@@ -79,3 +81,34 @@ def test_nothing_is_connected_twice_and_nothing_is_left_behind(registered: None)
         assert paths(name) == before
     addon.unregister()
     assert not any(ours(name) for name in HANDLER_ORDER)
+
+
+def test_signals_call_what_the_table_lists(registered: None) -> None:
+    """All but the overlay's, which listens while it is on; one that is not in the table is an error."""
+    assert SIGNAL_HANDLERS.keys() == {*Signal}
+    for signal, order in SIGNAL_HANDLERS.items():
+        assert paths(signal) == [path for path in order if not path.startswith("ui.overlay.")]
+    with pytest.raises(LookupError, match="not in the table"):
+        connect([(Signal.BODY, test_signals_call_what_the_table_lists)])
+
+
+def test_update_callbacks_emit_nothing_while_records_are_written() -> None:
+    told: list[str] = []
+    signal_handlers(Signal.TWIN).append(told.append)
+    try:
+
+        class Record:
+            id_data = "armature"
+
+        changed: Any = update_callback(Signal.TWIN)
+        with writing_records():
+            with writing_records():
+                changed(Record, bpy.context)
+            assert is_writing()
+            changed(Record, bpy.context)
+            assert told == []
+            emit(Signal.TWIN, "on purpose")
+        changed(Record, bpy.context)
+    finally:
+        signal_handlers(Signal.TWIN).remove(told.append)
+    assert told == ["on purpose", "armature"] and not is_writing()

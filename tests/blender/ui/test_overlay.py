@@ -55,9 +55,9 @@ def off(scene: Any) -> None:
 def hung() -> list[Any]:
     import bpy
 
-    from addon.blender.events import signals as listeners
+    from addon.blender.events.signals import Signal, signal_handlers
 
-    lists = (bpy.app.handlers.depsgraph_update_post, bpy.app.handlers.frame_change_post, listeners.on_value_change)
+    lists = (bpy.app.handlers.depsgraph_update_post, bpy.app.handlers.frame_change_post, signal_handlers(Signal.VALUE))
     return [act for calls in lists for act in calls if act.__module__.endswith("ui.overlay")]
 
 

@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_mirror_plane, find_sides
-from addon.core.editing.symmetry import add_twins, compare_twins, copy_values_to_twins, find_twins, mirror_twins
-from addon.core.editing.twins import mirror_body, mirror_joint, mirror_joint_settings, retype_twin
+from addon.core.editing.symmetry import (
+    add_twins,
+    compare_twins,
+    copy_body_values,
+    copy_values_to_twins,
+    find_twins,
+    mirror_twins,
+)
+from addon.core.editing.twins import mirror_body, mirror_change, mirror_joint, mirror_joint_settings, retype_twin
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
@@ -525,3 +532,36 @@ def test_values_are_copied_to_twins_and_nothing_moves(seed: int, kind: str) -> N
             corners = np.array([[getattr(dof, end) for dof in joint.dofs] for end in ("lower", "upper")])
             stops = np.array([[dof.lower, dof.upper] for dof in twin.dofs])
             assert np.sort(mirror.values({key: corners})[twin.id], axis=0) == pytest.approx(np.sort(stops.T, axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_twin_follows_a_change_in_its_own_axes_and_scale(seed: int) -> None:
+    """It ends as the mirror image, stretched as much along the images of the axes as the part; and back again."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=3)
+    plane = Plane(normal / np.linalg.norm(normal), float(rng.normal()))
+    before, now = replace_pose(rng), replace_pose(rng)
+    turn = np.eye(4)[rng.permutation(3).tolist() + [3]]
+    turn[0] *= -np.sign(np.linalg.det(turn))  # the part's axes as the twin has them: a reflection
+    twin = plane.reflection @ before @ turn
+    was, own, its = (rng.uniform(0.5, 2.0, 3) for _ in range(3))
+    pose, scale = mirror_change((before, now, twin), (was, own, its), plane)
+    assert pose == pytest.approx(plane.reflection @ now @ turn, abs=1e-9)
+    stretched = np.abs(turn[:3, :3]).T @ (own / was)
+    assert scale == pytest.approx(its * stretched)
+    back, size = mirror_change((now, before, pose), (own, was, scale), plane)
+    assert back == pytest.approx(twin, abs=1e-9) and size == pytest.approx(its)
+    flat = mirror_change((before, now, twin), (np.array([0.0, 1.0, 1.0]), own, its), plane)[1]
+    axis = int(np.abs(turn[0, :3]).argmax())
+    assert flat[axis] == pytest.approx(own[0]), "along an axis in which the part was flat"
+
+
+def test_masses_and_whether_bodies_are_immobile_are_copied_to_twins() -> None:
+    whole = completed(*one_sided(3, "revolute"))
+    body = next(body for body in whole.bodies if body.twin)
+    body.mass, body.immobile = 7.5, True
+    edit = copy_body_values(whole, body.id)
+    (changed,) = [now for now, was in zip(edit.after.bodies, whole.bodies, strict=True) if now is not was]
+    assert (changed.id, changed.mass, changed.immobile) == (body.twin, 7.5, True)
+    assert not next(each for each in whole.bodies if each.id == body.twin).immobile, "the edited mechanism stays"

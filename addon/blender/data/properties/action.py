@@ -19,7 +19,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import on_servo_chosen, servo_name_providers
+from ...events.signals import Signal, emit
 
 #: Units of the angles in a motion file.
 ANGLE_UNITS = [
@@ -66,13 +66,12 @@ class KnuckleAttribute(bpy.types.PropertyGroup):
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
     """Return the names of the mechanism's servos that contain a text, as suggestions for the field."""
     rig = self.id_data.knuckle.rig
-    by_joint = [names for source in servo_name_providers for names in source(rig).values()] if rig is not None else []
+    by_joint = [names for found in emit(Signal.SERVO_NAMES, rig) for names in found.values()] if rig is not None else []
     return [name for names in by_joint for name in names if text.lower() in name.lower()]
 
 
 def _on_servo_chosen(self: Any, _context: bpy.types.Context) -> None:
-    for act in on_servo_chosen:
-        act(self)
+    emit(Signal.SERVO_CHOSEN, self)
 
 
 class KnuckleServoName(bpy.types.PropertyGroup):

@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import joint_changed, on_ticked_value, value_changed
+from ...events.signals import Signal, emit, joint_changed, value_changed
 
 
 class KnuckleRestraint(bpy.types.PropertyGroup):
@@ -94,8 +94,7 @@ def _ticked_property(field: str, name: str, description: str, **more: Any) -> Fl
         if not self.is_marked:
             setattr(self, field, value)
             return
-        for spread in on_ticked_value:
-            spread(self, field, value)
+        emit(Signal.TICKED_VALUE, self, field, value)
 
     kind = BoolProperty if field.startswith("use_") else FloatProperty
     return kind(name=name, description=f"{description}, of all marked joints if marked", get=get, set=put, **more)

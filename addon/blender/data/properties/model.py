@@ -22,15 +22,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import (
-    body_changed,
-    drive_changed,
-    ground_changed,
-    symmetry_changed,
-    twin_changed,
-    world_changed,
-    world_choice_changed,
-)
+from ...events.signals import Signal, update_callback
 from ...locale import CONTEXT
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
@@ -83,13 +75,13 @@ class KnuckleMirrorPlane(bpy.types.PropertyGroup):
         description="Direction perpendicular to the mirror plane, in the mechanism's axes",
         size=3,
         subtype="XYZ",
-        update=twin_changed,
+        update=update_callback(Signal.TWIN),
     )
     offset: FloatProperty(
         name="Offset",
         description="Distance of the mirror plane from the mechanism's origin, along its normal",
         unit="LENGTH",
-        update=twin_changed,
+        update=update_callback(Signal.TWIN),
     )
 
 
@@ -125,7 +117,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     copy_of: StringProperty(description="ID of the original, for a copy that has an ID of its own")
     without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
     settled: StringProperty(description="Armature for which an added mechanism was last processed")
-    twin: StringProperty(name="Twin", description="ID of the part that mirrors this one", update=twin_changed)
+    twin: StringProperty(
+        name="Twin", description="ID of the part that mirrors this one", update=update_callback(Signal.TWIN)
+    )
     seen: FloatVectorProperty(
         size=(4, 4), subtype="MATRIX", description="Local matrix that was last mirrored to its twin"
     )
@@ -146,11 +140,13 @@ class KnuckleObject(bpy.types.PropertyGroup):
     com: FloatVectorProperty(size=3, description="Center of mass, which is the object's origin, in the body's own axes")
     gravity: BoolProperty(description="Gravity pulls on the body", default=True)
     collidable: BoolProperty(description="The body collides with others", default=True)
-    immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
+    immobile: BoolProperty(name="Immobile", description="The body never moves", update=update_callback(Signal.BODY))
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is rendered, but the camera ignores it")
     shape: IntProperty(description="Index of a collision shape among its body's shapes", default=-1)
-    mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
+    mass: FloatProperty(
+        name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=update_callback(Signal.BODY)
+    )
     has_tensor: BoolProperty(description="The file has physically possible moments of inertia for the body")
     tensor: FloatVectorProperty(
         description="Moments of inertia about the center of mass, in the body's axes, for mass 1", size=9
@@ -292,7 +288,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         items=DRIVE_ITEMS,
         default="KEYS",
         translation_context=CONTEXT,
-        update=drive_changed,
+        update=update_callback(Signal.DRIVE),
     )
     target: EnumProperty(
         name="Target",
@@ -331,14 +327,14 @@ class KnuckleModel(bpy.types.PropertyGroup):
         size=3,
         default=(0.0, 0.0, -9.81),
         subtype="ACCELERATION",
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     upright: FloatVectorProperty(description="Rotation (a quaternion) that put the mechanism upright at import", size=4)
     friction: FloatProperty(
         name="Friction",
         description="Friction of the bodies: Coulomb's coefficient, 0 for the default (Juice: largest contact force)",
         min=0.0,
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     erp: FloatProperty(
         name="ERP",
@@ -346,7 +342,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         min=0.0,
         max=1.0,
         precision=3,
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     cfm: FloatProperty(
         name="CFM",
@@ -354,7 +350,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         min=0.0,
         precision=6,
         step=0.01,
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     time_step: FloatProperty(
         name="Time Step",
@@ -362,7 +358,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
         min=0.0,
         precision=4,
         unit="TIME_ABSOLUTE",
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     match_inertia: BoolProperty(
         name="File's Inertia",
@@ -372,13 +368,13 @@ class KnuckleModel(bpy.types.PropertyGroup):
     has_ground: BoolProperty(
         name="Ground",
         description="Ground at height 0 in a simulation. The scene has one for all its mechanisms",
-        update=ground_changed,
+        update=update_callback(Signal.GROUND),
     )
     self_collide: BoolProperty(
         name="Self-Collision",
         description="Collision between bodies of one assembly that no joint connects",
         default=True,
-        update=world_changed,
+        update=update_callback(Signal.WORLD),
     )
     has_collision: BoolProperty(description="Some bodies have children that they collide with")
     assemblies: CollectionProperty(type=KnuckleAssembly, description="Assemblies, with their state")
@@ -392,7 +388,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     symmetric: BoolProperty(
         name="Symmetric Editing",
         description="Apply each edit of a part to its twin: transform, size, name and values",
-        update=symmetry_changed,
+        update=update_callback(Signal.SYMMETRY),
     )
     mirror: PointerProperty(type=KnuckleMirrorPlane)
     contact_friction: FloatProperty(
@@ -485,7 +481,7 @@ def register() -> None:
         name="Simulate in This Scene",
         description="Use this scene's own rigid-body world, with its frame rate, gravity and bodies",
         default=True,
-        update=world_choice_changed,
+        update=update_callback(Signal.WORLD_CHOICE),
     )
 
 

@@ -23,7 +23,7 @@ from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts
 from ...data.twin_links import parts_by_id, unlink_twin
-from ...events.signals import signals_blocked
+from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
 from ...scene.mesh_files import MeshFiles
@@ -34,7 +34,6 @@ from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
-from ..symmetry.live_mirror import without_live_mirror
 from .missing_parts import REBUILD_LABEL
 from .rebuild import link_parts, rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
@@ -54,7 +53,7 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
         and (frame.body, frame.name) in users
         and (frame.body is None or frame.body in bodies)
     }
-    with signals_blocked():
+    with writing_records():
         create_missing(rig, make_plan(base, closed=False), {"FRAME": wanted}, Report())
     return list(wanted.values())
 
@@ -201,7 +200,7 @@ def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
     for empty in _finding_objects(rig, finding):
         for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
             if dof.use_lower and dof.use_upper and dof.lower > dof.upper:
-                with signals_blocked():
+                with writing_records():
                     low, high = dof.upper, dof.lower
                     dof.lower = low
                 dof.upper = high  # emits the signal for both
@@ -282,7 +281,7 @@ def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
-    with without_live_mirror(rig):  # a body's origin moves, and its twin must not
+    with writing_records():  # a body's origin moves, and its twin must not
         messages = [
             Message("{}: shape is now a {}", repr(file_name(obj)), adopt_mesh(rig, obj)[0])
             for obj in _finding_objects(rig, finding)
@@ -360,7 +359,7 @@ def rollback_on_error() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with signals_blocked():
+        with writing_records():
             for holder, objects, children in held:
                 _restore_members(holder.objects, objects)
                 _restore_members(holder.children, children)

@@ -26,7 +26,7 @@ from ...data.documents import assign_document, mechanism_from_text, read_documen
 from ...data.properties import model as properties
 from ...data.queries import all_parts, child_collection, file_name, parts
 from ...data.twin_links import parts_by_id
-from ...events.signals import signals_blocked
+from ...events.signals import writing_records
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import store_mechanism_facts
@@ -38,7 +38,7 @@ from ...scene.parts import PartObjects, missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract_design
-from ..symmetry.images import refresh_restraints
+from ..symmetry.twins import refresh_restraints
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,
@@ -159,7 +159,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
     """
     out, lacks = RebuildResult(), {lack.code for lack in find_missing_parts(rig)}
     fresh = settings(rig).collection is None or settings(rig).rig is None or record_of(rig).role != "MODEL"
-    with signals_blocked():
+    with writing_records():
         is_new, designs = _restore_collections(rig, scene, out), DesignPoses(rig)
         for obj in (*all_parts(rig, "BODY"), *all_parts(rig, "JOINT")):
             designs.of(obj)  # has to be finite
@@ -377,7 +377,7 @@ def _update_parts(
         out: Result, which is filled in.
     """
     before = {role: parts_by_id(rig, role) for role in ("BODY", "JOINT")}
-    with signals_blocked():
+    with writing_records():
         _relink_parts(rig, want, is_new or everything, out)
     if rig.pose is None:  # a new armature has no pose until Blender has evaluated it
         bpy.context.view_layer.update()
@@ -406,7 +406,7 @@ def _update_parts(
         restored = {role: parts_by_id(rig, role) for role in before}
         if new_bodies or new_joints:
             refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
-    with signals_blocked():
+    with writing_records():
         _relink_twins(before, restored)
     made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
     made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]

@@ -1,9 +1,14 @@
-"""Appearance of twins: mirrored meshes, modifiers and materials, and distances between their surfaces."""
+"""Appearance of twins: distances between their surfaces, and mirror images of what bodies have in Blender alone.
+
+That is meshes, modifiers, materials, and collision shapes, frames and lights as objects. Bodies and joints themselves
+are mirrored by ``core.editing.symmetry`` and written by ``reconcile.update``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import bpy
@@ -12,15 +17,19 @@ from mathutils import Matrix
 from mathutils.bvhtree import BVHTree
 from mathutils.kdtree import KDTree
 
-from ....core.editing.sides import find_sides
+from ....core.editing.sides import counterpart_names, find_sides
 from ....core.editing.symmetry import TwinDifference, find_asymmetries
-from ....core.editing.twins import flip_between
+from ....core.editing.twins import flip_between, frame_flip, mirror_local_pose
 from ....core.model import Array, Plane
 from ....core.report import Message, Report
 from ...data.access import record_of
+from ...data.conversion import flatten_pose, mesh_fingerprint, mesh_reference_points, read_shape, unflatten_pose
+from ...data.copied_mechanisms import copy_into_same_collections
+from ...data.queries import file_name
 from ...data.twin_links import twins_by_part
-from ...reconcile.rig_state import rigid_matrix
+from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...reconcile.rig_update import assign_ids
+from ...rig.joint_frames import read_body
 from ...scene.materials import have_same_color
 from ...scene.read.mechanism import extract
 
@@ -262,6 +271,15 @@ class MeshMirror:
     _made: dict[tuple[int, bytes], bpy.types.Mesh] = field(default_factory=dict)
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
+    @cached_property
+    def children(self) -> dict[bpy.types.Object, list[bpy.types.Object]]:
+        """Shapes, frames and lights by the object that they are on, as they were when first asked for."""
+        out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+        for child in bpy.data.objects:
+            if child.parent is not None and record_of(child).role in {"SHAPE", "FRAME", "LIGHT"}:
+                out.setdefault(child.parent, []).append(child)
+        return out
+
     def put(self, obj: bpy.types.Object, twin: bpy.types.Object, flip: Array) -> bool:
         """Make the mesh, modifiers and materials of a twin mirror images of the other part's, as far as they are not.
 
@@ -378,3 +396,163 @@ def _max_distance(points: Array, others: Array) -> float:
         tree.insert(point, number)
     tree.balance()
     return max(tree.find(point)[2] for point in points.tolist())
+
+
+# ---------------------------------------------------------------- images of bodies
+
+
+def dress_image(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool) -> None:
+    """Give the image of a body, whose record is written, the mirrored mesh, and what is attached to the body.
+
+    Physics has to be cleared before. ``is_new``: the image is a new copy.
+    """
+    flip = flip_between(rigid_design_pose(obj), rigid_design_pose(twin), plane)
+    scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
+    set_design_pose(twin, rigid_matrix(twin.matrix_basis) @ np.diag([*scale, 1.0]))
+    kept = looks.kept.get(record_of(obj).source_id, ())
+    _mirror_mesh(obj, twin, flip, kept, is_new, looks)
+    _mirror_shape_children(obj, twin, flip, kept, looks)
+    _mirror_attachments(obj, twin, flip, looks)
+
+
+def _mirror_mesh(
+    obj: bpy.types.Object, twin: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: MeshMirror
+) -> None:
+    """Mirror a body's mesh to its twin, and the mesh data in its record by which edited meshes are recognized."""
+    own, its = record_of(obj), record_of(twin)
+    if looks.put(obj, twin, flip):
+        corners = np.array(own.corners, dtype=np.float64).reshape(4, 4)
+        if twin.data != obj.data:  # a shared mesh is its own mirror image
+            corners[:, 1:] = corners[:, 1:] @ flip
+        its.corners = corners.ravel().tolist()
+        its.surface = [own.surface[0], *(np.abs(flip).T @ np.array(own.surface[1:])).tolist()]
+    elif not is_new and any(
+        shape.visual and shape.type == "mesh" and number not in kept for number, shape in enumerate(its.shapes)
+    ):
+        mesh = cast(bpy.types.Mesh, twin.data)
+        its.corners, its.surface = mesh_reference_points(mesh), mesh_fingerprint(mesh)
+
+
+def unchanged_meshes(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror) -> set[int]:
+    """Return the indices of shapes whose meshes are separate files that are mirror images already."""
+    own, its = (read_body(each, rigid_design_pose) for each in (obj, twin))
+    flip = flip_between(own.pose, its.pose, plane)
+    mine, theirs = (_shape_children(looks.children.get(each, ())) for each in (obj, twin))
+    out = set()
+    for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
+        if not (shape.type == other.type == "mesh") or not (shape.mesh and other.mesh):
+            continue
+        seen = [(obj, twin, (_translation(own.com), _translation(its.com)))] if shape.visual else []
+        if number in mine and number in theirs:
+            seen.append((mine[number], theirs[number], (shape.pose, other.pose)))
+        if any(looks.are_mirror_images(one, two, flip, poses) for one, two, poses in seen):
+            out.add(number)
+    return out
+
+
+def _translation(place: Array) -> Array:
+    out = np.eye(4)
+    out[:3, 3] = place
+    return out
+
+
+def _shape_children(children: Iterable[bpy.types.Object]) -> dict[int, bpy.types.Object]:
+    """Return the children of a body that represent its collision shapes, by shape index."""
+    return {
+        record_of(child).shape: child
+        for child in children
+        if record_of(child).role == "SHAPE" and record_of(child).shape >= 0
+    }
+
+
+def _mirror_shape_children(
+    obj: bpy.types.Object, twin: bpy.types.Object, flip: Array, kept: Collection[int], looks: MeshMirror
+) -> None:
+    """Make the child collision shapes of a twin mirror images of the body's."""
+    mine, theirs = (_shape_children(looks.children.get(each, ())) for each in (obj, twin))
+    own, image = ([read_shape(shape) for shape in record_of(each).shapes] if mine else [] for each in (obj, twin))
+    bpy.data.batch_remove([child for number, child in theirs.items() if number not in mine])
+    for number, child in mine.items():
+        if number in kept or number >= len(image):
+            continue
+        part = theirs.get(number) or _copy_to(child, twin)
+        record_of(part).source_id, record_of(part).shape = f"{record_of(twin).source_id}/{number}", number
+        at = mirror_local_pose(own[number].pose, flip, np.eye(3))
+        turn: Array = (at[:3, :3].T @ image[number].pose[:3, :3]).round()
+        _place_child(child, part, flip, turn)
+        record_of(part).built = flatten_pose(mirror_local_pose(unflatten_pose(record_of(child).built), flip, turn))
+        looks.put(child, part, turn)
+
+
+def _copy_to(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
+    made = copy_into_same_collections(child)
+    made.parent = holder
+    record_of(made).built_name = made.name
+    return made
+
+
+def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, turn: Array) -> None:
+    """Place a child of a twin at the mirror image of the body's child, whose own axes are reflected by ``turn``."""
+    hung = np.array(child.matrix_parent_inverse, dtype=np.float64)
+    part.matrix_parent_inverse = Matrix(mirror_local_pose(hung, flip, flip).tolist())
+    scale = np.abs(turn).T @ np.array(child.matrix_basis.to_scale())
+    set_design_pose(part, mirror_local_pose(rigid_matrix(child.matrix_basis), flip, turn) @ np.diag([*scale, 1.0]))
+
+
+def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: Array, looks: MeshMirror) -> None:
+    """Make the reference frames and lights on a twin mirror images of the body's; missing ones are created.
+
+    ``flip`` (3, 3) is the reflection of the twin's axes.
+    """
+    mine, free = (
+        [child for child in looks.children.get(each, ()) if record_of(child).role in {"FRAME", "LIGHT"}]
+        for each in (holder, twin)
+    )
+    for child, found in _match_attachments(mine, free):
+        part = found or _copy_to(child, twin)
+        if found is None:
+            name = next(iter(counterpart_names(file_name(child))), file_name(child))
+            record_of(part).source_name, record_of(part).copy_of = name, record_of(child).source_id
+            part.name = name
+            record_of(part).built_name = part.name
+            if child.type == "LIGHT":
+                part.data = cast(bpy.types.Light, child.data).copy()
+        pose = rigid_matrix(child.matrix_basis)
+        turn = frame_flip(pose, flip, rigid_matrix(part.matrix_basis), upright=child.type == "LIGHT")
+        _place_child(child, part, flip, turn)
+        if child.type == part.type == "LIGHT":
+            _copy_light(child.data, part.data)
+        _mirror_attachments(child, part, turn, looks)
+
+
+def _match_attachments(
+    mine: list[bpy.types.Object], theirs: list[bpy.types.Object]
+) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
+    """Return the frame or light of a twin for each of the body, or None.
+
+    They match by the name of the other side or the same name, else as the only remaining pair.
+    """
+    out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = []
+    left = list(theirs)
+    for child in mine:
+        names = [*counterpart_names(file_name(child)), file_name(child)]
+        alike = [part for part in left if record_of(part).role == record_of(child).role]
+        found = next((part for name in names for part in alike if file_name(part) == name), None)
+        if found is not None:
+            left.remove(found)
+        out.append((child, found))
+    for role in ("FRAME", "LIGHT"):
+        lone = [child for child, part in out if part is None and record_of(child).role == role]
+        rest = [part for part in left if record_of(part).role == role]
+        if len(lone) == len(rest) == 1:
+            out[out.index((lone[0], None))] = lone[0], rest[0]
+    return out
+
+
+def _copy_light(lamp: Any, other: Any) -> None:
+    if lamp == other:
+        return
+    if lamp.type != other.type:
+        other.type = lamp.type
+        other = other.type_recast()
+    other.color, other.energy = lamp.color, lamp.energy

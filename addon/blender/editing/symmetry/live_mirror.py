@@ -7,10 +7,9 @@ step it shows which of the two sides was edited.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import bpy
 import numpy as np
@@ -18,21 +17,20 @@ from bpy.app.handlers import persistent
 from mathutils import Matrix
 
 from ....core.editing.sides import counterpart_names
-from ....core.editing.symmetry import copy_values_to_twins
-from ....core.editing.twins import flip_between, mirror_pose
-from ....core.model import Array, Plane
+from ....core.editing.symmetry import copy_body_values, copy_values_to_twins
+from ....core.editing.twins import mirror_change
+from ....core.model import Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
 from ...data.datablocks import still_exists
 from ...data.queries import parts, rigs_in
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...data.twin_links import record_mirror_state, twins_among, twins_by_part
-from ...events import signals
-from ...events.handlers import Connections, Handlers, connect, disconnect
-from ...events.runtime_state import Lifetime, RuntimeState, end_state, state_of
-from ...events.signals import signals_blocked
+from ...events.handlers import Handlers, connect, disconnect
+from ...events.runtime_state import RuntimeState, end_state, state_of
+from ...events.signals import Signal, emit, is_writing, writing_records
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix
-from ...reconcile.update import update_values
+from ...reconcile.update import update_body_values, update_values
 from ...rig.joint_frames import read_parts
 from .twins import assembled_values, ensure_plane, leading_parts, require_plane
 
@@ -125,27 +123,13 @@ def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
 
 def mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
     """Mirror the change of a part's transform since the last symmetric state to its twin; names are not changed."""
-    before, twin_matrix = record_of(obj).seen.copy(), twin.matrix_basis
+    before = record_of(obj).seen.copy()
     if obj.matrix_basis == before:
         return
-    flip = flip_between(rigid_matrix(before), rigid_matrix(twin_matrix), plane)
-    size = _twin_scale(before, obj.matrix_basis, twin_matrix, np.abs(flip).T)
-    image = Matrix(mirror_pose(rigid_matrix(obj.matrix_basis), plane, flip).tolist())
-    twin.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
-
-
-def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
-    """Return the scale (3,) of a twin after the other part was scaled.
-
-    Along axes where either was flat it is the other part's own.
-    """
-    scales = [np.array(matrix.to_scale()) for matrix in (before, now, twin)]
-    was, own, its = axes @ scales[0], axes @ scales[1], scales[2]
-    flat = (was == 0.0) | (its == 0.0)
-    return np.where(flat, own, its * own / np.where(flat, 1.0, was))
-
-
-_PART_ROLES = ("BODY", "JOINT")
+    matrices = before, obj.matrix_basis, twin.matrix_basis
+    poses, scales = [rigid_matrix(each) for each in matrices], [np.array(each.to_scale()) for each in matrices]
+    image, scale = mirror_change(poses, scales, plane)
+    twin.matrix_basis = Matrix((image @ np.diag([*scale, 1.0])).tolist())
 
 
 @dataclass
@@ -161,20 +145,6 @@ class _KnownTwins(RuntimeState):
 
     twins: dict[int, bpy.types.Object] | None = None
     selection: tuple[list[str], bytes] | None = None
-
-
-@dataclass
-class _LiveMirror(RuntimeState):
-    """State of symmetric editing.
-
-    Attributes:
-        is_on: It is on for any mechanism, which is all that other files have to check.
-        is_busy: Present changes are our own.
-    """
-
-    lifetime: ClassVar = Lifetime.PROGRAM
-    is_on: bool = False
-    is_busy: bool = False
 
 
 def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
@@ -222,13 +192,14 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
 
     Parts that are not parented to the armature are skipped, since their local matrices are in other axes.
     """
-    known, changed = _collect_twins(rig), list(changed)
-    _mirror_masses(rig, [obj for obj in changed if obj.session_uid in known])
-    touched = {
-        obj.session_uid: obj
-        for obj in changed
-        if obj.session_uid in known and is_edited_since_mirror(obj) and obj.parent == rig
-    }
+    known = _collect_twins(rig)
+    changed = [obj for obj in changed if obj.session_uid in known]
+    weighed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
+    for uid, twin in _find_twins(rig, weighed).items() if weighed else ():
+        store_typed_mass(weighed[uid])
+        apply_masses(weighed[uid])
+        _mirror_body_values(weighed[uid], twin)
+    touched = {obj.session_uid: obj for obj in changed if is_edited_since_mirror(obj) and obj.parent == rig}
     if not touched:
         return 0
     edited = {touched[uid]: twin for uid, twin in _find_twins(rig, touched).items()}
@@ -241,17 +212,6 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
         record_mirror_state(obj, twin)
     state_of(_KnownTwins, rig).selection = None  # outdated
     return len(leaders)
-
-
-def _mirror_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
-    """Copy masses that were typed into Blender's Physics tab to the twins."""
-    typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
-    for uid, twin in _find_twins(rig, typed).items() if typed else ():
-        store_typed_mass(typed[uid])
-        apply_masses(typed[uid])
-        record_of(twin).mass = record_of(typed[uid]).mass
-        if twin.rigid_body is not None:
-            apply_masses(twin)
 
 
 def resync_after_undo(rig: bpy.types.Object) -> None:
@@ -271,15 +231,13 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
         record_mirror_state(obj, twin)
 
 
-# ---------------------------------------------------------------- handlers and listeners
+# ---------------------------------------------------------------- handlers
 
 
 @persistent
-def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Mirror edits after every change of the scene."""
-    if not _is_active():
-        return
-    rigs = {rig.session_uid: rig for rig in _symmetric_models(scene)}
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Mirror edits after every change of the scene, except while records are written."""
+    rigs = {} if is_writing() else {rig.session_uid: rig for rig in _symmetric_models(depsgraph.scene)}
     if rigs:
         _mirror_all(rigs, depsgraph)
 
@@ -301,7 +259,7 @@ def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
         if uid in posed:
             _mirror_selected(rig, selected)
             continue
-        with _own_edit():
+        with writing_records():
             mirror_edits(rig, changed)
 
 
@@ -310,7 +268,7 @@ def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:
     stand = _selection_state(rig, selected)
     if state_of(_KnownTwins, rig).selection == stand:
         return
-    with _own_edit():
+    with writing_records():
         if not mirror_edits(rig, selected):
             state_of(_KnownTwins, rig).selection = stand
 
@@ -341,42 +299,11 @@ def _posed_models(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.ty
     return found
 
 
-def _symmetric_models(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    return (rig for rig in rigs_in(scene) if settings(rig).symmetric)
-
-
-def _is_active() -> bool:
-    """Return whether edits are to be mirrored: symmetric editing is on, and they are not our own."""
-    state = state_of(_LiveMirror)
-    return state.is_on and not state.is_busy
-
-
-@contextmanager
-def _own_edit() -> Iterator[None]:
-    """Context manager that marks changes as our own and blocks signals."""
-    state = state_of(_LiveMirror)
-    state.is_busy = True
-    try:
-        with signals_blocked():
-            yield
-    finally:
-        state.is_busy = False
-
-
-@contextmanager
-def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
-    """Context manager without symmetric editing, for edits that handle both sides themselves.
-
-    Afterwards the present state counts as symmetric.
-    """
-    state = state_of(_LiveMirror)
-    busy, state.is_busy = state.is_busy, True
-    try:
-        yield
-    finally:
-        state.is_busy = busy
-        if settings(rig).symmetric:
-            start_live_mirror(rig)
+def _symmetric_models(scene: bpy.types.Scene) -> Iterable[bpy.types.Object]:
+    """Return the mechanisms of a scene with symmetric editing; without any, of any scene, at next to no cost."""
+    if not any(armature_settings(data).symmetric for data in bpy.data.armatures):
+        return ()
+    return [rig for rig in rigs_in(scene) if settings(rig).symmetric]
 
 
 def mirror_value_change(empty: bpy.types.Object) -> None:
@@ -388,22 +315,25 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
     plane = require_plane(record_of(empty).model)
     mechanism = read_parts((), (empty, twin), rigid_design_pose)
     edit = copy_values_to_twins(mechanism, [own], plane, assembled_values((empty, twin)))
-    with _own_edit():
+    with writing_records():
         update_values({its: twin}, edit)
 
 
 def mirror_body_change(obj: bpy.types.Object) -> None:
-    """Copy the mass of a body, and whether it is immobile, to its twin, and emit ``on_body_change`` for it."""
+    """Mirror edited values of a body to its twin."""
     twin = _live_twin(obj)
-    if twin is None:
-        return
-    own, its = record_of(obj), record_of(twin)
-    if (own.mass, own.immobile) == (its.mass, its.immobile):
-        return
-    with _own_edit():
-        its.mass, its.immobile = own.mass, own.immobile
-    for act in signals.on_body_change:
-        act(twin)
+    if twin is not None:
+        _mirror_body_values(obj, twin)
+
+
+def _mirror_body_values(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    """Mirror edited values of a body to its twin, and emit the signal for it."""
+    mechanism = read_parts((obj, twin), (), rigid_design_pose)
+    edit = copy_body_values(mechanism, record_of(obj).source_id)
+    with writing_records():
+        changed = update_body_values({record_of(twin).source_id: twin}, edit)
+    if changed:
+        emit(Signal.BODY, twin)
 
 
 def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
@@ -418,20 +348,20 @@ def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -
 
 def _live_twin(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
-    if not _is_active() or rig is None or not settings(rig).symmetric:
+    if is_writing() or rig is None or not settings(rig).symmetric:
         return None
     return _find_twins(rig, (obj.session_uid,)).get(obj.session_uid)
 
 
 def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
     """Rename the bones of twins after bones were renamed."""
-    if not _is_active() or not settings(rig).symmetric:
+    if is_writing() or not settings(rig).symmetric:
         return
     invalidate_twins()  # after an undo the cache may be outdated
     found = _collect_twins(rig)
     if not found:
         return
-    with _own_edit():
+    with writing_records():
         rename_twin_bones(rig, went.values(), found, require_plane(rig))
 
 
@@ -441,17 +371,15 @@ def restart_live_mirror(armature: bpy.types.Armature) -> None:
     if rig is not None and armature_settings(armature).symmetric:
         start_live_mirror(rig)
     elif rig is not None:
-        for obj in (obj for role in _PART_ROLES for obj in parts(rig, role)):
+        for obj in (obj for role in ("BODY", "JOINT") for obj in parts(rig, role)):
             record_of(obj).seen_name = ""
-    check_symmetric_models()
 
 
-@persistent
-def check_symmetric_models(*_args: Any) -> None:
-    """Check whether any mechanism has symmetric editing on: after undo, redo, and when a .blend is opened."""
+def _rig_updated(rig: bpy.types.Object) -> None:
+    """Record what an edit of the mechanism left as symmetric: it handles both sides itself."""
     invalidate_twins()
-    every = getattr(bpy.data, "armatures", ())  # restricted while Blender installs or starts extensions
-    state_of(_LiveMirror).is_on = any(armature_settings(data).symmetric for data in every)
+    if settings(rig).symmetric:
+        start_live_mirror(rig)
 
 
 @persistent
@@ -461,34 +389,29 @@ def after_undo_step(*_args: Any) -> None:
     Note:
         Immediately, because where Blender recreated all data it does not call the handler of the next update.
     """
-    check_symmetric_models()
-    for rig in list(_symmetric_models(bpy.context.scene)) if state_of(_LiveMirror).is_on else ():
-        with _own_edit():
+    for rig in _symmetric_models(bpy.context.scene):
+        with writing_records():
             resync_after_undo(rig)
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", check_symmetric_models),
-    ("load_factory_startup_post", check_symmetric_models),
     ("undo_post", after_undo_step),
     ("redo_post", after_undo_step),
-)
-_LISTENERS: Connections = (
-    (signals.on_value_change, mirror_value_change),
-    (signals.on_body_change, mirror_body_change),
-    (signals.on_twin_change, invalidate_twins),
-    (signals.on_rig_update, invalidate_twins),
-    (signals.on_bones_renamed, bones_renamed),
-    (signals.on_symmetry_change, restart_live_mirror),
+    (Signal.VALUE, mirror_value_change),
+    (Signal.BODY, mirror_body_change),
+    (Signal.TWIN, invalidate_twins),
+    (Signal.RIG_UPDATE, _rig_updated),
+    (Signal.BONES_RENAMED, bones_renamed),
+    (Signal.SYMMETRY, restart_live_mirror),
 )
 
 
 def register() -> None:
-    """Register the handlers and signal listeners."""
-    connect(_HANDLERS, _LISTENERS)
+    """Register the handlers."""
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
-    """Remove the handlers and signal listeners."""
-    disconnect(_HANDLERS, _LISTENERS)
+    """Remove the handlers."""
+    disconnect(_HANDLERS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import bpy
 import numpy as np
@@ -10,13 +11,20 @@ import numpy as np
 from ....core.editing import symmetry
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate, TwinDifference
+from ....core.editing.twins import mirror_restraint_records
 from ....core.model import Array, Mechanism, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
-from ...data.access import record_of
-from ...data.conversion import initial_dof_coordinates, mirror_plane_of, set_mirror_plane
+from ...data.access import record_of, settings
+from ...data.conversion import (
+    initial_dof_coordinates,
+    mirror_plane_of,
+    set_mirror_plane,
+    store_mirrored_restraints,
+    with_mirrored_restraints,
+)
 from ...data.documents import read_document
 from ...data.queries import is_foreign, joint_bones, parts, renamed_bones
 from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_among, twins_by_part
@@ -24,9 +32,9 @@ from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ...reconcile.update import update, write_parts
 from ...rig.joint_frames import read_parts
+from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
-from .appearance import MeshMirror
-from .images import dress_image, mirror_part_restraints, unchanged_meshes
+from .appearance import MeshMirror, dress_image, unchanged_meshes
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
@@ -333,3 +341,62 @@ def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[b
 def _joint_bodies(empty: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object | None]:
     joint = record_of(empty).joint
     return joint.parent, joint.child
+
+
+# ---------------------------------------------------------------- restraints
+
+_Objects = Mapping[str, bpy.types.Object]
+
+
+def mirror_part_restraints(
+    rig: bpy.types.Object,
+    led: Iterable[bpy.types.Object],
+    plane: Plane,
+    bodies: _Objects,
+    joints: _Objects,
+    report: Report,
+) -> None:
+    """Mirror the restraints of parts to their twins, which are mirror images already. Physics has to be cleared before.
+
+    Args:
+        rig: The armature.
+        led: The bodies and joints that are mirrored.
+        plane: The mirror plane.
+        bodies: All bodies of the mechanism, by id.
+        joints: All joints, by id.
+        report: Gets the restraints that are left out.
+    """
+    base = read_document(rig) if settings(rig).format == "shift" else None  # other formats have none
+    if base is None or not base.restraints:
+        return
+    mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
+    ids = {role: {record_of(obj).source_id for obj in led if record_of(obj).role == role} for role in ("BODY", "JOINT")}
+    images, left_out = mirror_restraint_records(mechanism, plane, ids["BODY"], ids["JOINT"])
+    for name in left_out:
+        report.warn(
+            "restraint-not-mirrored",
+            Message("Restraint {}: not mirrored, the twin of its joint does not support it", repr(name)),
+            where=name,
+        )
+    if images:
+        store_mirrored_restraints(rig, images)
+        refresh_restraints(rig, base, bodies, joints)
+
+
+def refresh_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
+    """Store the restraints of a mechanism's document again for physics, with those that mirroring created or changed.
+
+    Args:
+        rig: The armature.
+        base: Mechanism of the document.
+        bodies: All bodies, by id; restraints on others are left out.
+        joints: All joints, by id.
+    """
+    if settings(rig).mirrored_restraints:
+        now, known = extract(rig), {joint.id for joint in base.joints}
+        made = [replace(joint, extra={}) for joint in now.joints if joint.id not in known]
+        every = with_mirrored_restraints(rig, base.restraints)
+        base = replace(base, bodies=now.bodies, joints=[*base.joints, *made], restraints=every)
+    there = [item for item in base.restraints if {*(item.bodies or ())} <= {None, *bodies}]
+    settings(rig).restraints.clear()
+    store_restraints(rig, replace(base, restraints=there), bodies, joints)

@@ -21,9 +21,9 @@ from ...data.properties.joint import KnuckleDof
 from ...data.queries import is_simulation_scene, parts, rig_of, simulated_copies, simulates_here, simulation_scene_of
 from ...data.rigid_bodies import apply_masses
 from ...data.twin_links import parts_by_id
-from ...events import signals
-from ...events.handlers import Connections, Handlers, connect, disconnect, register_states, unregister_states
+from ...events.handlers import Handlers, connect, disconnect, register_states, unregister_states
 from ...events.runtime_state import Lifetime
+from ...events.signals import Signal, writing_records
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
@@ -107,7 +107,7 @@ def apply_joint_edit(empty: bpy.types.Object) -> None:
     copy = _simulated_copy(rig)
     made = None if copy is None else parts_by_id(copy, "JOINT").get(record_of(empty).source_id)
     if made is not None:
-        with signals.signals_blocked():
+        with writing_records():
             for dof, other in zip(dof_records(empty), dof_records(made), strict=False):
                 copy_fields(DOF_PROPERTIES, dof, other)
         apply_joint_edit(made)
@@ -127,7 +127,7 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
         return
     copy = _simulated_copy(rig)
     if copy is not None:
-        with signals.signals_blocked():
+        with writing_records():
             copy_fields(WORLD_PROPERTIES, settings(rig), settings(copy))
         apply_world_edit(armature_of(copy))
     for empty in parts(rig, "JOINT"):
@@ -251,17 +251,15 @@ _HANDLERS: Handlers = (
     ("redo_post", datablocks.rebuild_object_lists),
     ("undo_post", reset_after_undo),
     ("redo_post", reset_after_undo),
-)
-_CONNECTIONS: Connections = (
-    (signals.on_joint_change, apply_joint_edit),
-    (signals.on_drive_change, apply_drive),
-    (signals.on_world_change, apply_world_edit),
-    (signals.on_ground_change, apply_ground_edit),
-    (signals.on_body_change, apply_body_edit),
-    (signals.on_world_choice, apply_world_choice),
-    (signals.on_ticked_value, set_on_ticked_dofs),
-    (signals.on_servo_chosen, store_chosen_servo),
-    (signals.servo_name_providers, servo_names_by_joint),
+    (Signal.JOINT, apply_joint_edit),
+    (Signal.DRIVE, apply_drive),
+    (Signal.WORLD, apply_world_edit),
+    (Signal.GROUND, apply_ground_edit),
+    (Signal.BODY, apply_body_edit),
+    (Signal.WORLD_CHOICE, apply_world_choice),
+    (Signal.TICKED_VALUE, set_on_ticked_dofs),
+    (Signal.SERVO_CHOSEN, store_chosen_servo),
+    (Signal.SERVO_NAMES, servo_names_by_joint),
 )
 
 
@@ -274,7 +272,7 @@ def register() -> None:
     atexit.unregister(_disconnect_all)
     atexit.register(_disconnect_all)
     register_states()  # also for scripts that use only functions of ours
-    connect(_HANDLERS, _CONNECTIONS)
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
@@ -292,7 +290,7 @@ def unregister() -> None:
 
 def _disconnect_all() -> None:
     atexit.unregister(_disconnect_all)  # else Python keeps these modules after an update of the add-on
-    disconnect(_HANDLERS, _CONNECTIONS)
+    disconnect(_HANDLERS)
     live_input.end_live_sessions()
     cached_frames.clear_status_text()
     undo_guard.after_history_step()

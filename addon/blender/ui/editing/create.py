@@ -13,7 +13,6 @@ from ...data.access import record_of, settings
 from ...data.queries import rig_of
 from ...editing.authoring import DEFAULT_DENSITY, join_bodies, make_body, new_model
 from ...editing.joints import joint_placement
-from ...editing.symmetry.live_mirror import without_live_mirror
 from ...editing.symmetry.twins import create_body_twins, create_joint_twin
 from ..base.operators import (
     ERRORS,
@@ -136,8 +135,7 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
         report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
         message = Message("{} made", count_with_noun(len(chosen), "body", "bodies"))
         if self.twins and settings(rig).symmetric:
-            with without_live_mirror(rig):
-                linked, made, more = create_body_twins(rig, chosen)
+            linked, made, more = create_body_twins(rig, chosen)
             report.extend(more)
             if linked or made:
                 pairs, twins = count_with_noun(linked, "pair"), count_with_noun(made, "twin")
@@ -217,8 +215,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         message = Message("{} joins {}", repr(empty.name), ends)
         if self.twins and settings(rig).symmetric:
             context.view_layer.update()  # evaluate moved objects first
-            with without_live_mirror(rig):
-                twin, more = create_joint_twin(rig, empty)
+            twin, more = create_joint_twin(rig, empty)
             report.extend(more)
             if twin is not None:
                 message = Message("{} joins {}, and its twin {} their twins", repr(empty.name), ends, repr(twin.name))

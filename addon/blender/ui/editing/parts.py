@@ -28,7 +28,7 @@ from ...editing.joints import (
 )
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
 from ...editing.split_merge import merge_models, split_model
-from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
+from ...editing.symmetry.live_mirror import parts_with_twins
 from ...reconcile.rig_update import begin_edit, update_armature
 from ...reconcile.update import update
 from ...rig.joint_frames import joint_frame_matrix
@@ -64,12 +64,11 @@ class _JointOperator(TwinsOption, ModelOperator):
         return "" if active_joint(context, rig) is not None else "Select a joint, its bone, or the body that it moves"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """Change the active joint while live mirroring is off."""
+        """Change the active joint, and its twin during symmetric editing."""
         empty = active_joint(context, rig)
         assert empty is not None
         twin = next(iter(parts_with_twins([empty], self.twins)[1:]), None)
-        with without_live_mirror(rig):
-            return self.change(context, empty, twin)
+        return self.change(context, empty, twin)
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, twin: bpy.types.Object | None) -> Result:
         """Change the joint, and its twin if there is one to edit."""
@@ -186,8 +185,7 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
         """Delete the selected parts, and their twins during symmetric editing."""
         chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
         every = parts_with_twins(chosen, self.twins)
-        with without_live_mirror(rig):
-            bodies, joints, report = delete_objects(rig, every)
+        bodies, joints, report = delete_objects(rig, every)
         gone = count_with_noun(bodies, "body", "bodies"), count_with_noun(joints, "joint")
         message = Message("{} and {} deleted", gone[0], gone[1])
         if len(every) > len(chosen):
@@ -313,9 +311,8 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
         offset = free_offset(objects[: len(meant.bodies)]) if self.place == "BESIDE" else np.array(self.offset)
         every = parts_with_twins(objects, self.twins)
         limb = limb_of(rig, every, whole=False)
-        with without_live_mirror(rig):
-            both = settings(rig).symmetric and self.twins
-            made, report = copy_limb(rig, limb, offset, selected_parts(context, rig) if both else None)
+        both = settings(rig).symmetric and self.twins
+        made, report = copy_limb(rig, limb, offset, selected_parts(context, rig) if both else None)
         if context.mode == "OBJECT":
             select_only(context, made)
         message = Message(
@@ -358,12 +355,8 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
         if self.whole:
             limb = limb_of(rig, chosen)
             chosen = limb_objects(rig, limb)[: len(limb.bodies)]
-        with without_live_mirror(rig):
-            made, across, report = split_model(
-                rig, parts_with_twins(chosen, self.twins), self.name, self.across == "WORLD"
-            )
-        if settings(made).symmetric:
-            start_live_mirror(made)
+        every = parts_with_twins(chosen, self.twins)
+        made, across, report = split_model(rig, every, self.name, self.across == "WORLD")
         select_only(context, [made])
         message = Message("{} is a mechanism of its own: {}", repr(record_of(made).source_name), model_summary(made))
         if across:
@@ -406,8 +399,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Merge the selected mechanisms into the active one, and select it."""
         others = [other for other in _selected_models(context) if other != rig]
-        with without_live_mirror(rig):
-            renamed, report = merge_models(rig, others)
+        renamed, report = merge_models(rig, others)
         select_only(context, [rig])
         message = Message(
             "{} merged with {}: {}",

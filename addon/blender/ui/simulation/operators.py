@@ -19,8 +19,8 @@ from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
-from ...events.handlers import Connections, connect, disconnect
-from ...events.signals import on_drive_change
+from ...events.handlers import Handlers, connect, disconnect
+from ...events.signals import Signal
 from ...locale import translated
 from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
 from ...physics.recording.bake import record_steps
@@ -323,17 +323,17 @@ def _measure() -> None:
             bpy.ops.knuckle.fit_world("INVOKE_DEFAULT", False)  # type: ignore[attr-defined]
 
 
-_LISTENERS: Connections = ((on_drive_change, _measure_later),)
+_HANDLERS: Handlers = ((Signal.DRIVE, _measure_later),)
 
 
 def register() -> None:
-    """Connect the listeners."""
-    connect((), _LISTENERS)
+    """Connect the handlers."""
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
-    """Disconnect the listeners, and measure no more."""
-    disconnect((), _LISTENERS)
+    """Disconnect the handlers, and measure no more."""
+    disconnect(_HANDLERS)
     if bpy.app.timers.is_registered(_measure):
         bpy.app.timers.unregister(_measure)
 

@@ -19,8 +19,8 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from ...data.access import settings
 from ...data.queries import parts
-from ...events.handlers import Connections, Handlers, connect, disconnect
-from ...events.signals import on_drive_change
+from ...events.handlers import Handlers, connect, disconnect
+from ...events.signals import Signal
 from ...physics.world.membership import simulated_rigs
 from ..base.operators import ModelOperator, Result, polled_model
 from .view import frame_around, root_body
@@ -185,17 +185,16 @@ def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) ->
 
 
 CLASSES = (KnuckleKeptView, KnucklePhysicsView, KNUCKLE_OT_follow_in_view)
-_PERMANENT_HANDLERS: Handlers = (("undo_post", _on_undo), ("redo_post", _on_undo))
-_LISTENERS: Connections = ((on_drive_change, _drive_changed),)
+_HANDLERS: Handlers = (("undo_post", _on_undo), ("redo_post", _on_undo), (Signal.DRIVE, _drive_changed))
 
 
 def register() -> None:
     """Register the settings of screens, and connect the handlers."""
     bpy.types.Screen.knuckle_view = PointerProperty(type=KnucklePhysicsView)  # type: ignore[attr-defined]
-    connect(_PERMANENT_HANDLERS, _LISTENERS)
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
     """Disconnect the handlers and unregister the settings."""
-    disconnect(_PERMANENT_HANDLERS, _LISTENERS)
+    disconnect(_HANDLERS)
     del bpy.types.Screen.knuckle_view  # type: ignore[attr-defined]

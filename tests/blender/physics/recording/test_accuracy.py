@@ -68,13 +68,13 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
 
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender.events.signals import signals_blocked
+    from addon.blender.events.signals import writing_records
     from addon.blender.physics.workarounds import initial_state as starting
 
     rig, document = put(SOFT), XmlModel(SOFT)
     rig.data.knuckle.drive = "LIMP"
     monkeypatch.setattr(starting, "write_stops", lambda *_: None)
-    with signals_blocked():
+    with writing_records():
         for number, (lower, upper) in {"11": (-0.3, 3.0), "12": (-2.9, 0.1)}.items():
             dof = objects_of(rig, "JOINT")[number].knuckle.joint.dofs[0]
             dof.use_lower, dof.lower, dof.use_upper, dof.upper = True, lower, True, upper

@@ -58,15 +58,15 @@ def test_a_value_goes_to_all_that_are_ticked(hexapod: Any) -> None:
 def test_each_joint_is_reported_once(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.events import signals as listeners
+    from addon.blender.events.signals import Signal, signal_handlers
 
     told: list[str] = []
-    listeners.on_joint_change.append(lambda empty: told.append(empty.name))
+    signal_handlers(Signal.JOINT).append(lambda empty: told.append(empty.name))
     try:
         bpy.ops.knuckle.tick_joints(to="ALL")
         dof_of(hexapod, "Left Front Knee").each_lower_angle = -0.3
     finally:
-        listeners.on_joint_change.pop()
+        signal_handlers(Signal.JOINT).pop()
     assert sorted(told) == sorted(obj.name for obj in joints(hexapod).values())
 
 
