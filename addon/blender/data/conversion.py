@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
-from ..events.signals import notify_joints, writing_records
+from ..events.signals import notify_joint, writing_records
 from .access import record_of, settings
 from .datablocks import changed_values, update_properties
 from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
@@ -304,24 +304,25 @@ def dof_records(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
     yield from joint.parts
 
 
-def set_dof_fields(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
+def set_dof_fields(changes: Iterable[tuple[bpy.types.Object, KnuckleDof, Mapping[str, Any]]]) -> int:
     """Set fields of degrees of freedom and emit one change signal for each joint that changed.
 
     Args:
-        chosen: Pairs of a joint's empty and one of its degrees of freedom.
-        values: Values by the name of the property.
+        changes: A joint's empty, one of its degrees of freedom and values by the name of the property.
 
     Returns:
         The count of degrees of freedom that changed.
     """
-    changed, count = [], 0
+    changed, count = dict[bpy.types.Object, set[str]](), 0
     with writing_records():
-        for empty, dof in chosen:
-            before = [getattr(dof, field) for field in values]
+        for empty, dof, values in changes:
+            before = {field: getattr(dof, field) for field in values}
             for field, value in values.items():
                 setattr(dof, field, value)
-            if before != [getattr(dof, field) for field in values]:
-                changed.append(empty)
+            fields = {field for field, was in before.items() if getattr(dof, field) != was}
+            if fields:
+                changed.setdefault(empty, set()).update(fields)
                 count += 1
-    notify_joints(changed, derived=not _CONSTRAINT_FIELDS.isdisjoint(values))
+    for empty, fields in changed.items():
+        notify_joint(empty, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
     return count

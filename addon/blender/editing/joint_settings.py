@@ -25,7 +25,6 @@ from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
 from ..data.twin_links import parts_by_id, twin_of
-from ..events.signals import notify_joints, writing_records
 from ..reconcile.update import update_values
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
@@ -47,9 +46,11 @@ def joint_values(rig: bpy.types.Object) -> JointValues:
 
 def set_joint_values(rig: bpy.types.Object, values: JointValues) -> None:
     """Restore the values from ``joint_values``."""
-    for empty in parts(rig, "JOINT"):
-        for dof, own in zip(dof_records(empty), values.get(empty.name, ()), strict=False):
-            set_dof_fields([(empty, dof)], own)
+    set_dof_fields(
+        (empty, dof, own)
+        for empty in parts(rig, "JOINT")
+        for dof, own in zip(dof_records(empty), values.get(empty.name, ()), strict=False)
+    )
 
 
 def copy_values(
@@ -212,26 +213,29 @@ def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on:
     Returns:
         Number of joint values that changed.
     """
-    done = []
-    with writing_records():
-        for each in joint_dofs(rig, empties):
-            if each.kept is None or all(getattr(each.kept, f"use_{end}") == on for end in ends):
-                continue
-            if on and each.kept.lower == each.kept.upper == 0.0 and read_stops(each.kept) == (None, None):
-                reach = _default_reach(rig, each)
-                each.kept.lower, each.kept.upper = -reach, reach
-            for end in ends:
-                setattr(each.kept, f"use_{end}", on)
-            lower, upper = read_stops(each.kept)
-            if lower is not None and upper is not None and lower > upper:  # only one of them was ever set
-                reach = _default_reach(rig, each)
-                if each.kept.upper == 0.0:
-                    each.kept.upper = lower + reach
-                else:
-                    each.kept.lower = upper - reach
-            done.append(each.empty)
-    notify_joints(done)
-    return len(done)
+    ends = tuple(ends)
+    changes = [
+        (each.empty, each.kept, _switched_stops(rig, each, each.kept, on, ends))
+        for each in joint_dofs(rig, empties)
+        if each.kept is not None and any(getattr(each.kept, f"use_{end}") != on for end in ends)
+    ]
+    set_dof_fields(changes)
+    return len(changes)
+
+
+def _switched_stops(
+    rig: bpy.types.Object, each: JointDof, kept: KnuckleDof, on: bool, ends: Collection[StopEnd]
+) -> dict[str, float]:
+    """Return the values of stops that are switched on or off."""
+    lower, upper = kept.lower, kept.upper
+    if on and lower == upper == 0.0 and read_stops(kept) == (None, None):
+        upper = _default_reach(rig, each)
+        lower = -upper
+    both = on and all(end in ends or getattr(kept, f"use_{end}") for end in STOP_ENDS)
+    if both and lower > upper:  # only one of them was ever set
+        reach = _default_reach(rig, each)
+        lower, upper = (lower, lower + reach) if upper == 0.0 else (upper - reach, upper)
+    return {**{f"use_{end}": on for end in ends}, "lower": lower, "upper": upper}
 
 
 def _default_reach(rig: bpy.types.Object, each: JointDof) -> float:

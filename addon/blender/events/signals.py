@@ -6,7 +6,7 @@ register, so that this module imports none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -84,17 +84,14 @@ def update_callback(*signals: Signal) -> Callable[..., None]:
     return update
 
 
-def notify_joints(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
-    """Emit the change signals of joints whose records were edited within ``writing_records``, once for each joint.
+def notify_joint(empty: bpy.types.Object, derived: bool) -> None:
+    """Emit the change signals of a joint whose record was edited within ``writing_records``.
 
-    Args:
-        empties: The joints' empties; repetitions are ignored.
-        derived: Whether limits and constraints derive from the edited values.
+    ``derived``: whether limits and constraints derive from the edited values.
     """
-    for empty in dict.fromkeys(empties):
-        if derived:
-            emit(Signal.JOINT, empty)
-        emit(Signal.VALUE, empty)
+    if derived:
+        emit(Signal.JOINT, empty)
+    emit(Signal.VALUE, empty)
 
 
 joint_changed = update_callback(Signal.JOINT, Signal.VALUE)

@@ -183,11 +183,10 @@ def update_values(joints: _Objects, edit: Edit) -> int:
         dofs, known = (
             [*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before[joint.id])
         )
-        empty, changed = joints[joint.id], 0
-        for kept, dof, was in zip(dof_records(empty), dofs, known, strict=True):
-            changed += set_dof_fields([(empty, kept)], _differing_fields(dof, was))
+        empty = joints[joint.id]
+        every = zip(dof_records(empty), dofs, known, strict=True)
+        count += set_dof_fields((empty, kept, _differing_fields(dof, was)) for kept, dof, was in every) > 0
         _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
-        count += changed > 0
     return count
 
 

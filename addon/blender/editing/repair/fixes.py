@@ -17,7 +17,7 @@ from ....core.report import Message, Report, abbreviate_names, count_with_noun, 
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
-from ...data.conversion import read_shape, write_shape
+from ...data.conversion import dof_records, read_shape, set_dof_fields, write_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
@@ -53,8 +53,7 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
         and (frame.body, frame.name) in users
         and (frame.body is None or frame.body in bodies)
     }
-    with writing_records():
-        create_missing(rig, make_plan(base, closed=False), {"FRAME": wanted}, Report())
+    create_missing(rig, make_plan(base, closed=False), {"FRAME": wanted}, Report())
     return list(wanted.values())
 
 
@@ -197,19 +196,18 @@ def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _finding_objects(rig, finding):
-        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
-            if dof.use_lower and dof.use_upper and dof.lower > dof.upper:
-                with writing_records():
-                    low, high = dof.upper, dof.lower
-                    dof.lower = low
-                dof.upper = high  # emits the signal for both
+    set_dof_fields(
+        (empty, dof, {"lower": dof.upper, "upper": dof.lower})
+        for empty in _finding_objects(rig, finding)
+        for dof in dof_records(empty)
+        if dof.use_lower and dof.use_upper and dof.lower > dof.upper
+    )
     return "Stops swapped"
 
 
 def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
     for empty in _finding_objects(rig, finding):
-        for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
+        for dof in dof_records(empty):
             low = dof.lower if dof.use_lower else -np.inf
             high = dof.upper if dof.use_upper else np.inf
             dof.position = float(np.clip(dof.position, low, high))

@@ -406,8 +406,7 @@ def _update_parts(
         restored = {role: parts_by_id(rig, role) for role in before}
         if new_bodies or new_joints:
             refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
-    with writing_records():
-        _relink_twins(before, restored)
+    _relink_twins(before, restored)
     made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
     made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []

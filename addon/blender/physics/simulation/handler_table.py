@@ -72,13 +72,10 @@ def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
     """
     empty = cast(bpy.types.Object, dof.id_data)
     set_dof_fields(
-        (
-            (obj, each)
-            for obj in parts(record_of(empty).model, "JOINT")
-            for each in dof_records(obj)
-            if each.is_marked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
-        ),
-        {field: value},
+        (obj, each, {field: value})
+        for obj in parts(record_of(empty).model, "JOINT")
+        for each in dof_records(obj)
+        if each.is_marked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
     )
 
 
