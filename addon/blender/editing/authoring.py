@@ -27,7 +27,7 @@ from ..reconcile.build import BuildOptions, build
 from ..reconcile.foreign_objects import AdoptedMesh, replace_mesh
 from ..reconcile.rig_state import rigid_matrix, world_to_design
 from ..reconcile.rig_update import begin_edit
-from ..reconcile.update import update
+from ..reconcile.update import EditObjects, update
 from ..scene.read.mechanism import extract_design
 
 __all__ = ["DEFAULT_DENSITY", "fit_solid", "join_bodies", "make_body", "new_model", "replace_mesh"]
@@ -124,7 +124,7 @@ def make_body(
     adopted = {
         body.id: AdoptedMesh(obj, mesh, solid.frame) for body, (obj, mesh, solid) in zip(bodies, found, strict=True)
     }
-    report.extend(update(rig, edit, present, adopted=adopted))
+    report.extend(update(rig, edit, present, EditObjects(adopted=adopted)))
     return report
 
 

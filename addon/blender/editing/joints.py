@@ -29,7 +29,7 @@ from ..data.queries import parts
 from ..data.twin_links import parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
-from ..reconcile.update import update
+from ..reconcile.update import EditObjects, update
 from ..scene.read.mechanism import extract, extract_design
 from .symmetry.twins import assembled_values, require_plane
 
@@ -142,7 +142,7 @@ def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -
     else:
         edit = edits.delete_parts(mechanism, bodies, joints)
     present = begin_edit(rig, edit.deleted_joints)
-    report = update(rig, edit, present, lost)
+    report = update(rig, edit, present, EditObjects(lost))
     return len(edit.deleted_bodies), len(edit.deleted_joints) + len(lost), report
 
 

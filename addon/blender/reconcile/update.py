@@ -7,6 +7,7 @@ then updated to the edited bodies and joints (``rig_update``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -39,30 +40,36 @@ from .rig_update import physics_suspended, update_armature
 _Objects = Mapping[str, bpy.types.Object]
 
 
-_NO_MESHES: Mapping[str, AdoptedMesh] = {}
+@dataclass(frozen=True)
+class EditObjects:
+    """Objects that an edit deletes, adopts or changes in appearance, which no mechanism has.
 
-
-def update(
-    rig: bpy.types.Object,
-    edit: Edit,
-    present: RigState,
-    lost: Collection[bpy.types.Object] = (),
-    adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
-    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
-    document: Mechanism | None = None,
-) -> Report:
-    """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
-
-    Args:
-        rig: The armature.
-        edit: The edit of the mechanism that ``rig`` was read as.
-        present: State of the mechanism before the edit (``rig_update.begin_edit``).
+    Attributes:
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
         adopted: The user's meshes that become new bodies, by the ids of these.
         dress: Gives a mirror image, its second argument, the appearance of the body that is mirrored.
         document: Mechanism of the document, where the edit restores deleted parts: those without objects are created as
             an import creates them, those that Blender kept keep their records, and joints place them. The armature is
             updated in any case.
+    """
+
+    lost: Collection[bpy.types.Object] = ()
+    adopted: Mapping[str, AdoptedMesh] = field(default_factory=dict)
+    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None
+    document: Mechanism | None = None
+
+
+_NOTHING_ELSE = EditObjects()
+
+
+def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjects = _NOTHING_ELSE) -> Report:
+    """Change a mechanism's objects to an edited mechanism; bodies stay where they are seen.
+
+    Args:
+        rig: The armature.
+        edit: The edit of the mechanism that ``rig`` was read as.
+        present: State of the mechanism before the edit (``rig_update.begin_edit``).
+        also: Objects that it deletes, adopts or changes in appearance.
 
     Returns:
         The report.
@@ -73,27 +80,19 @@ def update(
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    report = write_parts(rig, edit, present, lost, adopted, dress, document)
+    report = write_parts(rig, edit, present, also)
     report.extend(motion.change())
     return report
 
 
-def write_parts(
-    rig: bpy.types.Object,
-    edit: Edit,
-    present: RigState,
-    lost: Collection[bpy.types.Object] = (),
-    adopted: Mapping[str, AdoptedMesh] = _NO_MESHES,
-    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None,
-    document: Mechanism | None = None,
-) -> Report:
+def write_parts(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjects = _NOTHING_ELSE) -> Report:
     """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after."""
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
     switched = edit.after.assemblies is not edit.before.assemblies
-    restores = document is not None
-    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or lost or switched or restores):
+    restores = also.document is not None
+    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or also.lost or switched or restores):
         return Report()
     report = Report()
     keys = KeyConversion(rig, present, edit.joints)
@@ -105,11 +104,11 @@ def write_parts(
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
     with physics_suspended(rig, report), writing_records():
-        _delete_parts(rig, edit, lost)
+        _delete_parts(rig, edit, also.lost)
         copies = _copy_parts(rig, edit, objects)
-        made = _create_parts(rig, edit, objects, bodies, joints, document, report, adopted)
+        made = _create_parts(rig, edit, objects, bodies, joints, also, report)
         holders, empties = ({**objects[role], **copies[role], **made[role]} for role in ("BODY", "JOINT"))
-        _write_bodies(edit, bodies, holders, adopted, dress)
+        _write_bodies(edit, bodies, holders, also)
         _write_joints(edit, joints, empties, holders, made["JOINT"])
         if not restores:
             _record_new_twins(bodies, known, holders)
@@ -127,24 +126,18 @@ def write_parts(
     return report
 
 
-def _write_bodies(
-    edit: Edit,
-    bodies: Iterable[Body],
-    objects: _Objects,
-    adopted: Collection[str],
-    dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None,
-) -> None:
+def _write_bodies(edit: Edit, bodies: Iterable[Body], objects: _Objects, also: EditObjects) -> None:
     """Write changed bodies, copies and adopted meshes to their objects, which are given by id."""
     known = body_by_id(edit.before)
     for body in bodies:
         obj, before = objects[body.id], known.get(edit.copies.get(body.id, body.id))
-        if before is not None or body.id in adopted:
+        if before is not None or body.id in also.adopted:
             source = objects.get(edit.images.get(body.id, ""))
             write_body(obj, body, before, source)
             record_of(obj).twin = body.twin or ""
-            if source is not None and dress is not None:
-                dress(source, obj)
-        if body.id in adopted:
+            if source is not None and also.dress is not None:
+                also.dress(source, obj)
+        if body.id in also.adopted:
             _record_as_built(obj)
 
 
@@ -263,11 +256,11 @@ def _create_parts(
     present: Mapping[str, _Objects],
     bodies: Iterable[Body],
     joints: Iterable[Joint],
-    document: Mechanism | None,
+    also: EditObjects,
     report: Report,
-    adopted: Mapping[str, AdoptedMesh],
 ) -> PartObjects:
     """Create the objects of parts that have none and are no copies; return bodies and joints by role and id."""
+    document, adopted = also.document, also.adopted
     new = {
         role: {part.id for part in some} - present[role].keys() - edit.copies.keys() - adopted.keys()
         for role, some in (("BODY", bodies), ("JOINT", joints))

@@ -31,7 +31,7 @@ from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import store_mechanism_facts
 from ...reconcile.rig_update import begin_edit, physics_suspended
-from ...reconcile.update import update
+from ...reconcile.update import EditObjects, update
 from ...rig.joint_frames import lost_ends
 from ...scene.collections import has_base_name
 from ...scene.parts import PartObjects, missing_shapes
@@ -402,7 +402,7 @@ def _update_parts(
     after = replace(after, frames=[*now.frames, *frames], lights=[*now.lights, *lights])
     formats.complete_masses(document, out.report, tell_missing=False)
     with physics_suspended(rig, out.report):
-        out.report.extend(update(rig, Edit(left, after), present, document=document))
+        out.report.extend(update(rig, Edit(left, after), present, EditObjects(document=document)))
         restored = {role: parts_by_id(rig, role) for role in before}
         if new_bodies or new_joints:
             refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])

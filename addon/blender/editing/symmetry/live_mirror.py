@@ -235,9 +235,9 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
 
 
 @persistent
-def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Mirror edits after every change of the scene, except while records are written."""
-    rigs = {} if is_writing() else {rig.session_uid: rig for rig in _symmetric_models(depsgraph.scene)}
+    rigs = {} if is_writing() else {rig.session_uid: rig for rig in _symmetric_models(scene)}
     if rigs:
         _mirror_all(rigs, depsgraph)
 

@@ -30,7 +30,7 @@ from ...data.queries import is_foreign, joint_bones, parts, renamed_bones
 from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_among, twins_by_part
 from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import update, write_parts
+from ...reconcile.update import EditObjects, update, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
@@ -184,7 +184,7 @@ def mirror_to_twins(
             materials,
             assembled_values(parts(rig, "JOINT")),
         )
-        report.extend(write_parts(rig, edit, present, dress=dress))
+        report.extend(write_parts(rig, edit, present, EditObjects(dress=dress)))
         mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
     for obj, twin in chosen.items():
         record_mirror_state(obj, twin)
@@ -252,7 +252,7 @@ def create_twins(
             copy_friction(frictions, obj, made)
 
         edit = symmetry.add_twins(read_records(rig), bodies, joints, between, present.pose)
-        report.extend(update(rig, edit, present, dress=dress))
+        report.extend(update(rig, edit, present, EditObjects(dress=dress)))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
         mirror_part_restraints(rig, pairs, between, *known, report)
