@@ -471,7 +471,10 @@ def _mirror_shape_children(
     """Make the child collision shapes of a twin mirror images of the body's."""
     mine, theirs = (_shape_children(looks.children.get(each, ())) for each in (obj, twin))
     own, image = ([read_shape(shape) for shape in record_of(each).shapes] if mine else [] for each in (obj, twin))
-    bpy.data.batch_remove([child for number, child in theirs.items() if number not in mine])
+    gone = [child for number, child in theirs.items() if number not in mine]
+    if gone:
+        looks.children[twin] = [child for child in looks.children[twin] if child not in gone]
+        bpy.data.batch_remove(gone)
     for number, child in mine.items():
         if number in kept or number >= len(image):
             continue
