@@ -639,6 +639,25 @@ def test_a_twin_of_another_color_stands_as_the_image_after_each_edit(
     assert [list(shape.size) for shape in record_of(right).shapes] == shapes
 
 
+def test_a_twin_with_more_collision_shapes_loses_them(blank: Any, tmp_path: Path) -> None:
+    """With their objects, also in the file."""
+    shape = (
+        "<{0}_shape><transformation>{1}</transformation><geometry><box><size>1 1 1</size></box></geometry></{0}_shape>"
+    )
+    more = [shape.format(kind, f"0 {at} 0 0 0 0") for kind, at in (("visualization", 0), ("collision", 1))]
+    more += [shape.format("collision", f"0 {at} 0 0 0 0") for at in (2, 3, 4)]
+    rig = armed(tmp_path, twin="".join(more))
+    left, right = body(rig, "arm_L"), body(rig, "arm_R")
+    wanted = len(children(left))
+    assert len(children(right)) == 4 > wanted
+    pick(left)
+    assert bpy.ops.knuckle.mirror_to_twin(plane="X") == {"FINISHED"}
+    assert len(children(right)) == wanted
+    tree = ET.parse(exported(rig, tmp_path))
+    counts = {each.get("name"): len(each.findall("collision_shape")) for each in tree.iter("body")}
+    assert counts["arm_L"] == counts["arm_R"]
+
+
 def test_body_and_joint_flags_are_mirrored_to_the_twin(blank: Any, tmp_path: Path) -> None:
     rig = armed(tmp_path)
     left = body(rig, "arm_L")
