@@ -186,6 +186,16 @@ class ConstrainedBodies:
                 out[:, body, 3:] += sign * ways[:, 3:]
         return out
 
+    def response(self, rows: Array) -> Array:
+        """Compute the inverse inertia (k, k) in the coordinates of Jacobian rows (k, bodies, 6).
+
+        These are the accelerations along the rows per unit of generalized force along each.
+        """
+        answers = np.einsum("kbi,bij->kbj", rows, self._loose).reshape(len(rows), -1)
+        constraint_forces = answers @ self._flat.T * self._scale
+        free = answers @ rows.reshape(len(rows), -1).T
+        return np.asarray(free - constraint_forces @ self._back @ constraint_forces.T)
+
     def inverse_effective_mass(self, row: Array) -> float:
         """Compute the inverse effective mass along a Jacobian row (bodies, 6).
 

@@ -133,3 +133,17 @@ def test_a_joint_holds_what_its_coordinates_do_not_move(dofs: list[Dof], count: 
 def test_directions_rotate_with_their_axes() -> None:
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     assert rotate_directions(np.array([[1.0, 0, 0, 0, 1, 0]]), turn) == pytest.approx(np.array([[0.0, 1, 0, -1, 0, 0]]))
+
+
+def test_hinges_of_two_links_answer_as_lagrange_has_it() -> None:
+    """Torques on both hinges: the inverse of the joint-space inertia matrix, coupling included."""
+    one, two, first, second, a, b = 1.3, 0.7, 2.0, 0.5, 0.4, 1.5
+    elbow = one * np.array([math.cos(a), math.sin(a), 0.0])
+    tip = elbow + two * np.array([math.cos(b), math.sin(b), 0.0])
+    bodies = rods(np.array([np.zeros(3), elbow, tip]), np.array([first, second]), [(-1, 0, 0), (0, 1, 1)])
+    mixed = second * one * two / 2.0 * math.cos(a - b)
+    inertia = np.array([[(first / 3.0 + second) * one**2, mixed], [mixed, second / 3.0 * two**2]])
+    relative = np.array([[1.0, 0.0], [1.0, 1.0]])  # absolute angles of the two hinges' own
+    turn = np.array([[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    rows = np.concatenate([bodies.wrench_rows(-1, 0, np.zeros(3), turn), bodies.wrench_rows(0, 1, elbow, turn)])
+    assert bodies.response(rows) == pytest.approx(np.linalg.inv(relative.T @ inertia @ relative), rel=1e-6)

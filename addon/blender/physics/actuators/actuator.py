@@ -90,8 +90,8 @@ class Actuator(ABC):
         return ()
 
 
-class JointActuator(Actuator):
-    """Actuator of one joint by motors about its axes."""
+class JointMotors:
+    """Motors about the axes of one joint, from which forces or commands are made."""
 
     motors: DofMotors
 
@@ -112,3 +112,7 @@ class JointActuator(Actuator):
     def motors_in_use(self) -> list[KnuckleMotor]:
         """Return the records of its motors."""
         return self.motors.records()
+
+
+class JointActuator(JointMotors, Actuator):
+    """Actuator of one joint by motors about its axes."""

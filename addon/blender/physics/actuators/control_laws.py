@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,14 @@ class Servos:
     inertia: Array | None = None  # kg m2 (or kg) that the servos move, from which missing gains are chosen
 
     @classmethod
+    def joined(cls, several: Sequence[Servos]) -> Servos:
+        """Return the parameters of several groups of servos one after another."""
+        names = [each.name for each in fields(cls)]
+        columns = {name: [getattr(each, name) for each in several] for name in names}
+        whole = all(each is not None for each in columns["inertia"])
+        return cls(**{name: np.concatenate(own) for name, own in columns.items() if whole or name != "inertia"})
+
+    @classmethod
     def of(cls, dofs: Sequence[KnuckleDof], turns: Sequence[bool], format_: str) -> Servos:
         """Return the parameters of degrees of freedom; a ball's record counts for each of its three values."""
         prescribed = np.array([dof.actuator in {"velocity", "acceleration", "locked"} for dof in dofs], dtype=bool)
@@ -79,42 +87,47 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED_FORCE
 
 
-def motor_commands(
-    law: str,
-    servos: Servos,
-    ahead: Array,
-    error: Array,
-    course: VelocityHistory,
-    rate: float,
-    steady: Array | None = None,
-) -> tuple[Array, Array]:
-    """Compute the motors' commands for the next frame.
+@dataclass
+class ServoErrors:
+    """What servos know of their targets (n,) before a frame.
+
+    Attributes:
+        ahead: Change of the targets within the frame; nan where there is no target.
+        error: Target minus value now.
+        steady: ``ahead`` without jumps, which a damper must not feel (PD).
+        speed: Velocity of the joint values, mean over the last frame; the initial velocity before the first.
+    """
+
+    ahead: Array
+    error: Array
+    steady: Array
+    speed: Array
+
+    @classmethod
+    def joined(cls, several: Sequence[ServoErrors]) -> ServoErrors:
+        """Return those of several groups of servos one after another."""
+        return cls(*(np.concatenate([getattr(each, own.name) for each in several]) for own in fields(cls)))
+
+
+def motor_commands(law: str, servos: Servos, targets: ServoErrors, rate: float) -> tuple[Array, Array]:
+    """Compute the motors' commands for the next frame under the laws JUICE and TRACK.
 
     Args:
-        law: JUICE, TRACK or PD.
+        law: JUICE or TRACK.
         servos: Parameters of the n servos.
-        ahead: Change (n,) of the targets within the frame; nan where there is no target.
-        error: Target minus value (n,) now.
-        course: Motion so far.
+        targets: Their targets.
         rate: Frames per second.
-        steady: ``ahead`` without jumps, which a damper must not feel (PD).
 
     Returns:
-        Target velocities and force limits (n,); both 0 for servos without target. Under PD the limit is the force
-        itself, with its sign.
+        Target velocities and force limits (n,); both 0 for servos without target.
     """
-    velocity = rate * (ahead + TRACK_ERROR_SHARE * error)
-    force = servos.limit
+    velocity = rate * (targets.ahead + TRACK_ERROR_SHARE * targets.error)
     if law == "JUICE":
         gain = np.where(servos.turns, servos.gain / 10.0 * _DEGREES_PER_RADIAN, servos.gain / 10.0)
-        commanded = (ahead + error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
+        commanded = (targets.ahead + targets.error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
         velocity = np.where(servos.prescribed, velocity, commanded)
-    elif law == "PD":
-        commanded, push = _pd_commands(servos, ahead if steady is None else steady, error, course, rate)
-        velocity = np.where(servos.prescribed, velocity, commanded)
-        force = np.where(servos.prescribed, force, np.clip(push, -force, force))
     idle = np.isnan(velocity) | servos.free
-    return np.where(idle, 0.0, velocity), np.where(idle, 0.0, force)
+    return np.where(idle, 0.0, velocity), np.where(idle, 0.0, servos.limit)
 
 
 def steady_increment(before: Array, within: Array, after: Array) -> Array:
@@ -126,20 +139,98 @@ def steady_increment(before: Array, within: Array, after: Array) -> Array:
     return np.maximum(low, np.minimum(high, after))
 
 
-def _pd_commands(
-    servos: Servos, ahead: Array, error: Array, course: VelocityHistory, rate: float
-) -> tuple[Array, Array]:
-    """Return PD velocities and torques (n,).
+@dataclass
+class ImplicitPd:
+    """PD law of n servos for steps in which their forces are constant, solved for all of them together.
 
-    The torque is k (q* - q) + d (dq* - dq) in the middle of the frame. The velocity is that at which it would be zero
-    at the end of the frame, beyond which no torque drives, so that stiff gains do not oscillate. Where the target
-    jumps, dq* is that before and after: the spring feels the jump, from the keyframe on, and the damper none of it.
+    The force of a frame is ``K (q* - q) + D (dq* - dq)`` with the values that it leads to itself: with the inverse
+    joint-space inertia ``A``, ``ddq = A u + b``, where the acceleration ``b`` by all else (weight, contacts, coupling)
+    is what the last frames had besides ``A u``. That is the stable PD control of Tan, Liu and Turk (2011) with a
+    measured bias. Where bodies are held by more than ``A`` knows, as by the ground, the same equations are a low-pass
+    filter on the forces, whose steady state is still the law's.
+
+    With step ``T`` and one degree of freedom, the values that count are ``q + t T dq + s T^2 ddq`` and
+    ``dq + t T ddq``. ``t`` is that of exponential fitting, from 1/2 for weak dampers to 1 for strong ones, where the
+    mean over a step of a velocity that decays is exact. ``s`` gives a spring its exact period, from 1/12 on, up to a
+    quarter of it per step; with a strong damper it goes to 1, since at ``t / 2`` and below velocities alternate.
+
+    Note:
+        The solver's own step ``h`` is semi-implicit Euler's: a constant acceleration moves by ``T (T + h) / 2``.
     """
-    stiffness, damping = servos.pd_gains()
-    gone = (0.5 * course.speed + 7.0 / 24.0 * course.change) / rate  # in half a frame, on the last three's parabola
-    push = stiffness * (error + 0.5 * ahead - gone) + damping * (ahead * rate - course.speed - course.change)
-    whole = np.maximum(damping + stiffness / rate, 1e-30)
-    return (stiffness * (error + ahead) + damping * ahead * rate) / whole, push
+
+    _forces: list[Array] = field(default_factory=list)
+    _speed: Array | None = None
+
+    def commands(
+        self, servos: Servos, targets: ServoErrors, response: Array, rate: float, substeps: int
+    ) -> tuple[Array, Array]:
+        """Compute target velocities and forces (n,) of the motors for the next frame; 0 for servos without target.
+
+        Servos with a prescribed motion follow ``TRACK``. The target velocity is that at which the law's force would be
+        zero at the end of the frame, or the one to which the force leads, if that is farther. A spring that turns by
+        more than a radian per frame never goes farther: where the ground holds a body, its force would else grow.
+
+        Args:
+            servos: Parameters of the n servos.
+            targets: Their targets.
+            response: Inverse joint-space inertia (n, n).
+            rate: Frames per second.
+            substeps: Solver steps per frame.
+        """
+        velocity, limit = motor_commands("TRACK", servos, targets, rate)
+        ruled = ~(servos.prescribed | servos.free | np.isnan(targets.error + targets.steady) | (servos.limit <= 0.0))
+        stiffness, damping = (np.where(ruled, gain, 0.0) for gain in servos.pd_gains())
+        error, ahead = (np.where(ruled, each, 0.0) for each in (targets.error, targets.steady))
+        time = 1.0 / rate
+        speed, other = self._state(targets.speed, response, time, substeps)
+        diagonal = np.diagonal(response)
+        spring = time**2 * stiffness * diagonal
+        lead, share = _implicit_shares(time * damping * diagonal, spring)
+        back = time * (share * time * stiffness + lead * damping)
+        law = stiffness * (error + lead * (ahead - time * speed)) + damping * (rate * ahead - speed)
+        force = np.linalg.solve(np.eye(len(law)) + back[:, None] * response, law - back * other)
+        force = np.clip(force, -servos.limit, servos.limit)
+        self._forces, self._speed = [*self._forces[-1:], force], targets.speed
+        settled = (stiffness * (error + ahead) + damping * rate * ahead) / np.maximum(damping + time * stiffness, 1e-30)
+        reached = speed + time * (response @ force + other)
+        farther = np.where(force > 0.0, np.maximum(settled, reached), np.minimum(settled, reached))
+        aimed = np.where(spring > 1.0, settled, farther)
+        return np.where(ruled, aimed, velocity), np.where(ruled, force, limit)
+
+    def _state(self, mean: Array, response: Array, time: float, substeps: int) -> tuple[Array, Array]:
+        """Return the present velocities (n,), and the accelerations (n,) in the last frames that are not ours.
+
+        Args:
+            mean: Mean velocities (n,) over the last frame.
+            response: Inverse joint-space inertia (n, n).
+            time: Duration of a frame (s).
+            substeps: Solver steps per frame.
+        """
+        if self._speed is None or not self._forces:
+            return mean, np.zeros_like(mean)
+        late = 0.5 * (1.0 + 1.0 / substeps)
+        change = (mean - self._speed) / time
+        if len(self._forces) == 1:  # from the initial velocity
+            change, recent = change / late, self._forces[0]
+        else:
+            recent = late * self._forces[1] + (1.0 - late) * self._forces[0]
+        other = change - response @ recent
+        last = response @ self._forces[-1] + other
+        return mean + 0.5 * time * (1.0 - 1.0 / substeps) * last, other
+
+
+def _implicit_shares(damper: Array, spring: Array) -> tuple[Array, Array]:
+    """Return the shares (n,) of a step at which velocities and positions count in ``ImplicitPd``.
+
+    Args:
+        damper: Damping times step over inertia (n,).
+        spring: Stiffness times squared step over inertia (n,).
+    """
+    small = np.maximum(damper, 1e-3)
+    lead = np.where(damper > 1e-3, -1.0 / np.expm1(-small) - 1.0 / small, 0.5)
+    turned = np.clip(np.sqrt(spring), 1e-2, 0.5 * math.pi)
+    share = 0.5 / (1.0 - np.cos(turned)) - 1.0 / np.maximum(spring, 1e-4)
+    return lead, share + (2.0 * lead - 1.0) ** 2 * (1.0 - share)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import bpy
@@ -27,8 +27,8 @@ from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
 from ..world.scale import model_scale
-from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
-from .control_laws import Servos, VelocityHistory, motor_commands, steady_increment
+from .actuator import Actuator, EmptyPoses, JointActuator, JointMotors, SimulationState
+from .control_laws import ImplicitPd, ServoErrors, Servos, VelocityHistory, motor_commands, steady_increment
 from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
 from .motors import enable_constraint
@@ -137,7 +137,7 @@ _ANGULAR_MOTOR = "motor_ang_target_velocity", "motor_ang_max_impulse"
 _LINEAR_MOTOR = "motor_lin_target_velocity", "motor_lin_max_impulse"
 
 
-class SingleDofServos(Actuator):
+class SingleDofServos:
     """Servos of all hinges and sliders of a mechanism.
 
     Attributes:
@@ -154,6 +154,7 @@ class SingleDofServos(Actuator):
         self._written = np.full((count, 2), np.nan)
         #: Factors from the joints' units to the world's: the scale for sliders.
         self._lengths = np.where(joint_state.turns, 1.0, model_scale(joint_state.rig))
+        self._spin: list[Array] = []  # target velocities (n,), and the servos to which they apply
         self._names = [_ANGULAR_MOTOR if turns else _LINEAR_MOTOR for turns in joint_state.turns]
         self.last_targets = np.full(count, np.nan)
 
@@ -175,30 +176,50 @@ class SingleDofServos(Actuator):
             self._course = VelocityHistory.at_rest(len(self._motors))
         return {}
 
-    def update(self, state: SimulationState) -> None:
-        """Set the motors for the next frame."""
+    @property
+    def servos(self) -> Servos:
+        """Parameters of the servos."""
+        return self._joint_state.servos
+
+    @property
+    def joints(self) -> list[MultiDofJoint]:
+        """The joints, for the inertia that their motors move."""
+        return self._joint_state.servo_joints
+
+    def values(self, state: SimulationState) -> list[Array]:
+        """Return the joint values (1,) of each joint."""
+        return list(state.coordinates[:, None])
+
+    def chosen_inertia(self, state: SimulationState) -> Array:
+        """Return the moment of inertia or mass (n,) for which missing gains are chosen."""
+        return state.inertia.of_single_dof_joints(self._joint_state)
+
+    def errors(self, state: SimulationState) -> ServoErrors | None:
+        """Return what the servos know before the next frame; None without motors."""
         self.last_targets = np.full(len(self._motors), np.nan)
         if all(motor is None for motor in self._motors):
-            return
-        servos, actual, rate, law = self._joint_state.servos, state.coordinates, state.rate, state.law
-        if law == "PD" and servos.inertia is None:
-            servos.inertia = state.inertia.of_single_dof_joints(self._joint_state)
+            return None
+        servos, actual, rate = self.servos, state.coordinates, state.rate
         if self._start is None:  # an undo during a simulation
             self._start = actual
         targets = self._targets
-        before, wanted, speed, spin = targets.of_step(state.frame, state.drive, state.poses)
+        before, wanted, *self._spin = targets.of_step(state.frame, state.drive, state.poses)
         before, wanted = (np.where(servos.locked, self._start, each) for each in (before, wanted))
         if self._last is not None:
             self._course.go_on(targets.difference(actual, self._last), rate)
         self._last = actual
         ahead = targets.difference(wanted, before)
-        steady = None
-        if law == "PD" and state.drive == "SERVO":
+        steady = ahead
+        if state.law == "PD" and state.drive == "SERVO":
             steady = np.where(servos.locked, 0.0, targets.steady_change(state.frame, ahead))
-        error = targets.difference(before, actual)
-        velocity, force = motor_commands(law, servos, ahead, error, self._course, rate, steady)
-        self.last_targets = np.where(np.logical_or(spin, servos.limit <= 0.0), np.nan, wanted)
-        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, servos.limit, np.abs(force)))
+        self.last_targets = np.where(np.logical_or(self._spin[1], servos.limit <= 0.0), np.nan, wanted)
+        return ServoErrors(ahead, targets.difference(before, actual), steady, self._course.speed)
+
+    def apply(self, state: SimulationState, velocity: Array, force: Array) -> None:
+        """Set the motors to target velocities and forces (n,)."""
+        speed, spin = self._spin
+        limit = self.servos.limit
+        self._write(np.where(spin, speed, velocity) * self._lengths, np.where(spin, limit, np.abs(force)))
 
     def _write(self, velocity: Array, force: Array) -> None:
         """Set the motors whose command changed, since each write costs time."""
@@ -215,7 +236,7 @@ class SingleDofServos(Actuator):
 
 
 @dataclass
-class MultiDofServos(JointActuator):
+class MultiDofServos(JointMotors):
     """Servos of one joint with several degrees of freedom.
 
     Attributes:
@@ -233,30 +254,42 @@ class MultiDofServos(JointActuator):
     servos: Servos
     stops: Sequence[tuple[float, float, float]]
     last_targets: Array
+    _actual: Array = field(default_factory=lambda: np.zeros(0))
 
-    def update(self, state: SimulationState) -> None:
-        """Set the motors for the next frame; without targets only locked joint values are driven."""
-        motors, poses, law, rate = self.motors, state.poses, state.law, state.rate
-        if law == "PD" and self.servos.inertia is None:
-            self.servos.inertia = state.inertia.of_multi_dof_joint(
-                motors.joint, motors.joint.coordinates(poses[None])[0]
-            )
+    @property
+    def joints(self) -> list[MultiDofJoint]:
+        """The joint, for the inertia that its motors move."""
+        return [self.motors.joint]
+
+    def values(self, state: SimulationState) -> list[Array]:
+        """Return the joint values (size,)."""
+        return [self._actual]
+
+    def chosen_inertia(self, state: SimulationState) -> Array:
+        """Return the moment of inertia or mass (size,) for which missing gains are chosen."""
+        return state.inertia.of_multi_dof_joint(self.motors.joint, self.motors.joint.coordinates(state.poses[None])[0])
+
+    def errors(self, state: SimulationState) -> ServoErrors:
+        """Return what the servos know before the next frame; without targets only locked joint values have any."""
+        motors = self.motors
         keyed = None
         if state.drive == "SERVO" and self.targets.gait is None:
             keyed = self._key_targets([self.targets.scene_frame_of(state.frame + step) for step in (-2, -1, 0, 1)])
-        actual = motors.look(poses, rate)
+        actual = self._actual = motors.look(state.poses, state.rate)
         assert motors.course is not None and motors.start is not None
         wanted = np.full((4, len(actual)), math.nan)
         if keyed is not None:
             wanted[:, : keyed.shape[1]] = keyed
         wanted = np.where(self.servos.locked, motors.start, wanted)
         last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
-        error, course = motors.difference(wanted[1], actual), motors.course
-        velocity, force = motor_commands(
-            law, self.servos, ahead, error, course, rate, steady_increment(last, ahead, after)
-        )
-        motors.command(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
         self.last_targets = np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
+        error = motors.difference(wanted[1], actual)
+        return ServoErrors(ahead, error, steady_increment(last, ahead, after), motors.course.speed)
+
+    def apply(self, state: SimulationState, velocity: Array, force: Array) -> None:
+        """Set the motors to target velocities and forces (size,)."""
+        middle = self._actual + 0.5 * velocity / state.rate
+        self.motors.command(state.poses, middle, velocity, force, state.rate, state.law == "PD")
 
     def _key_targets(self, frames: Sequence[float]) -> Array:
         """Return the targets (frames, size) of the bones at frames, within their stops.
@@ -276,6 +309,66 @@ class MultiDofServos(JointActuator):
             rig = self.motors.joint_state.rig
             out[:, first : first + 3] = pose_block_coordinates(rig, block, np.zeros((len(frames), 3)), turns)
         return out
+
+
+#: Steps after which the inertia that servos move is computed again.
+_INERTIA_INTERVAL = 4
+
+
+class ServoGroup(Actuator):
+    """All servos of a mechanism: their control law is computed for all joints together."""
+
+    def __init__(self, scene: bpy.types.Scene, members: Sequence[SingleDofServos | MultiDofServos]) -> None:
+        self._scene, self._members = scene, members
+        self._pd = ImplicitPd()
+        self._response: Array | None = None
+        self._age = 0
+
+    def prepare(self, scene: bpy.types.Scene) -> None:
+        """Create the missing motors."""
+        for each in self._members:
+            each.prepare(scene)
+
+    def start(self, state: SimulationState) -> EmptyPoses:
+        """Prepare for the first step, and return the poses of the motors' empties."""
+        self._pd, self._response = ImplicitPd(), None
+        return {empty: place for each in self._members for empty, place in each.start(state).items()}
+
+    def update(self, state: SimulationState) -> None:
+        """Set the motors for the next frame."""
+        known = [(each, each.errors(state)) for each in self._members]
+        members = [(each, errors) for each, errors in known if errors is not None]
+        if not members:
+            return
+        if state.law == "PD":
+            for each, _ in members:
+                if each.servos.inertia is None:
+                    each.servos.inertia = each.chosen_inertia(state)
+        servos, errors = (
+            Servos.joined([each.servos for each, _ in members]),
+            ServoErrors.joined([own for _, own in members]),
+        )
+        if state.law == "PD":
+            response = self._response_of([each for each, _ in members], state)
+            substeps = world_of(self._scene).substeps_per_frame
+            velocity, force = self._pd.commands(servos, errors, response, state.rate, substeps)
+        else:
+            velocity, force = motor_commands(state.law, servos, errors, state.rate)
+        at = 0
+        for each, own in members:
+            span = slice(at, at + len(own.error))
+            each.apply(state, velocity[span], force[span])
+            at = span.stop
+
+    def _response_of(self, members: Sequence[SingleDofServos | MultiDofServos], state: SimulationState) -> Array:
+        """Return the inverse joint-space inertia (n, n) of the members' joint values, not older than a few steps."""
+        if self._response is None or self._age >= _INERTIA_INTERVAL:
+            joints = [joint for each in members for joint in each.joints]
+            values = [value for each in members for value in each.values(state)]
+            self._response = state.inertia.effective_mass.joint_space_response(joints, values, state.poses)
+            self._age = 0
+        self._age += 1
+        return self._response
 
 
 def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:

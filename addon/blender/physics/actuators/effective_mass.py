@@ -6,7 +6,7 @@ Motors count as free.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,6 +29,8 @@ from .joint_state import JointStateArrays, MultiDofJoint, connected_joints
 
 #: Inverse effective mass (1/kg, or per kg m2) that counts as immovable.
 _MIN_INVERSE_MASS = 1e-9
+#: Sine of the angle between a joint's axes below which they count as one.
+_MIN_AXIS_ANGLE = 0.05
 #: Joints whose constraint directions are constant in their own frame.
 _CONSTANT_DIRECTION_KINDS: tuple[list[str], ...] = ([], ["rotation"], ["translation"], ["screw"], ["ball"])
 
@@ -142,6 +144,43 @@ class EffectiveMass:
         ways = np.where(turns[:, None], np.hstack([axes, nothing]), np.hstack([nothing, axes]))
         inverse = [self._inverse_mass_between_bodies(item.parent, point, item.child, point, way, poses) for way in ways]
         return np.array(inverse) / np.where(turns, 1.0, self._size)
+
+    def joint_space_response(self, items: Sequence[MultiDofJoint], values: Sequence[Array], poses: Array) -> Array:
+        """Return the accelerations (n, n) of joint values per unit of generalized force on each, in the joints' units.
+
+        Args:
+            items: Joints.
+            values: Joint values (size,) of each; n is the sum of the sizes.
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+        """
+        wrenches = [self._unit_wrenches(*each, poses) for each in zip(items, values, strict=True)]
+        ends = np.cumsum([0, *(len(turns) for _, turns in wrenches)])
+        out = np.zeros((ends[-1], ends[-1]))
+        islands = {id(each): each for each in self._of.values()}
+        for island in islands.values():
+            now, rows = self._at(island, poses), []
+            numbers: list[int] = []
+            for item, (ways, _), first in zip(items, wrenches, ends[:-1].tolist(), strict=True):
+                sides = island.place.get(item.parent, -1), island.place.get(item.child, -1)
+                if max(sides) >= 0:
+                    point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
+                    rows.append(now.wrench_rows(*sides, point, ways))
+                    numbers += range(first, first + len(ways))
+            if rows:
+                out[np.ix_(numbers, numbers)] += now.response(np.concatenate(rows))
+        lengths = np.concatenate([np.where(turns, 1.0, self._size) for _, turns in wrenches])
+        return out / lengths[:, None]
+
+    @staticmethod
+    def _unit_wrenches(item: MultiDofJoint, values: Array, poses: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the wrenches (size, 6) of unit generalized forces on a joint's values, and which are rotations."""
+        axes = dof_directions(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
+        turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
+        out = np.zeros((len(axes), 6))
+        for which, columns in ((turns, slice(0, 3)), (~turns, slice(3, 6))):
+            if which.any():  # axes that are not perpendicular share forces by the dual basis
+                out[which, columns] = np.linalg.pinv(axes[which], rcond=_MIN_AXIS_ANGLE).T
+        return out, turns
 
     def effective_inertia(self, item: MultiDofJoint, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
         """Return the effective mass or inertia (size,) of each joint value, all other motors being free."""

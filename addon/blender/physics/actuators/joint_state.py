@@ -126,6 +126,7 @@ class JointStateArrays:
     multi_dof_joints: list[MultiDofJoint]
     dissipative_joints: list[MultiDofJoint]
     pushed: list[MultiDofJoint]
+    servo_joints: list[MultiDofJoint]  # the n joints themselves
     laws: Mapping[bpy.types.Object, Sequence[JointForceLaw]]  # additional force laws of joints, by their empties
     scene: bpy.types.Scene | None  # the simulation scene of a simulated copy
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, nested ones included
@@ -312,6 +313,7 @@ def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
             for empty in held
             if needs_spring_motors(record_of(empty).joint) or empty in driven
         ],
+        [_multi_dof_joint(empty, ends[empty], place) for empty in servos],
         laws,
         next(iter(rig.users_scene), None) if settings(rig).original_uid else None,
         next((c for c in _part_collections(rig) if c.all_objects[:] == bodies), None),

@@ -15,6 +15,7 @@ from ...data.rigid_bodies import apply_masses, store_typed_mass
 from ..actuators.actuator import Actuator, SimulationState
 from ..actuators.dof_servos import (
     MultiDofServos,
+    ServoGroup,
     SingleDofServos,
     has_locked_joints,
     multi_dof_servos,
@@ -81,9 +82,9 @@ class ModelController:
                 *multi_turn_stops(self.joint_state, self._with_whole_turns()),
             ]
         #: In the order of their commands.
-        self._actuators: list[Actuator] = [*self._forces, self._servos, *self.several]
-        for actuator in (self._servos, *self.several):  # Bullet solves constraints in the order of their creation
-            actuator.prepare(scene)
+        servos = ServoGroup(scene, [self._servos, *self.several])
+        self._actuators: list[Actuator] = [*self._forces, servos]
+        servos.prepare(scene)  # Bullet solves constraints in the order of their creation
         ensure_preloads(scene, self.joint_state)
         for actuator in self._forces:
             actuator.prepare(scene)

@@ -94,3 +94,69 @@ def test_keys_lead_a_pd_servo_with_their_speed(blank: Any) -> None:
     rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
     values = np.array(play(blank.scene, 121, lambda: angle(2)(moved(rig))))
     assert values[-1] == pytest.approx(2.0, abs=0.005)
+
+
+def _pd(stiffness: float, damping: float, heavier: float = 1.0, load: float = 0.3, frames: int = 200) -> Any:
+    """Positions and forces of a unit mass under ``ImplicitPd`` with target 0 from 1 on, in 60 frames of 10 steps per
+    second; it is as heavy as told besides, which the law does not know, and loaded."""
+    from addon.blender.physics.actuators.control_laws import ImplicitPd, ServoErrors, Servos
+
+    no = np.zeros(1, dtype=bool)
+    servos = Servos(no, *(np.array([each]) for each in (0.0, stiffness, damping, 1e9)), no, no, no)
+    law, (place, speed, mean), step = ImplicitPd(), (1.0, 0.0, 0.0), 1.0 / 600.0
+    places, forces = [], []
+    for _ in range(frames):
+        errors = ServoErrors(np.zeros(1), np.array([-place]), np.zeros(1), np.array([mean]))
+        velocity, force = (float(each[0]) for each in law.commands(servos, errors, np.eye(1), 60.0, 10))
+        before = place
+        for _ in range(10):  # as Blender's motor: towards the velocity, with no more than the force
+            needed = heavier * (velocity - speed) / step - load
+            speed += step * (load + min(max(needed, -abs(force)), abs(force))) / heavier
+            place += step * speed
+        mean = 60.0 * (place - before)
+        places.append(place)
+        forces.append(force)
+    return np.array(places), np.array(forces)
+
+
+@pytest.mark.parametrize("damping", [20.0, 60.0, 200.0, 600.0, 6e3, 6e5])
+@pytest.mark.parametrize("heavier", [1.0, 3.0, 10.0])
+def test_dampers_of_any_strength_settle(damping: float, heavier: float) -> None:
+    """From a third to ten thousand times what stops the mass within a frame: it creeps to where the spring carries the
+    load and does not ring, also where it is as heavy as told, and held, by what the law does not know."""
+    stiffness = 2.0 * damping
+    places, forces = _pd(stiffness, damping, heavier, frames=400)
+    assert places[-1] == pytest.approx(0.3 / stiffness, abs=2e-3)
+    assert np.abs(np.diff(places[-50:])).max() < 2e-3
+    assert np.abs(np.diff(forces[-50:])).max() < 0.02 * stiffness
+
+
+@pytest.mark.parametrize(("stiffness", "damping"), [(20.0, 1.0), (200.0, 3.0), (900.0, 12.0)])
+def test_weak_gains_oscillate_as_the_law_does(stiffness: float, damping: float) -> None:
+    places, _ = _pd(stiffness, damping, frames=60)
+    time = np.arange(1, 61) / 60.0
+    decay, mean = damping / 2.0, 0.3 / stiffness
+    free = math.sqrt(stiffness - decay**2)
+    wanted = mean + (1.0 - mean) * np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time))
+    assert np.abs(places - wanted).max() < 0.03
+
+
+@pytest.mark.parametrize("rate", [24, 60])
+def test_a_light_tip_carries_its_weight_where_the_law_says(blank: Any, rate: int) -> None:
+    """A step of all targets of an arm whose tip turns by its damper's force within a frame: it comes to rest."""
+    from addon.blender.physics.recording.bake import record
+    from benchmarks import physics_starts as arms
+    from tests.support.mechanisms import objects_of
+    from tests.support.swings import put_world
+
+    rig = put_world(arms.arm(), "KEYS", 4.0, rate)
+    joints = objects_of(rig, "JOINT")
+    for number, target in enumerate(arms._TARGETS):
+        dof = joints[f"j{number}"].knuckle.joint.dofs[0]
+        dof.servo_stiffness, dof.servo_damping = arms._STIFFNESS[number], arms._DAMPING[number]
+        key(rig, f"j{number}", [(1, 0.0), (2, target)], "CONSTANT")
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
+    values = record(blank.scene, rig, 4 * rate + 1).values
+    there = arms.balance(np.array(arms._TARGETS))
+    assert values[-1] == pytest.approx(there, abs=2e-3)
+    assert np.ptp(values[-rate // 2 :], axis=0).max() < 2e-3
