@@ -89,7 +89,7 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
 
 @dataclass
 class ServoErrors:
-    """What servos know of their targets (n,) before a frame.
+    """Targets and errors of n servos before a frame.
 
     Attributes:
         ahead: Change of the targets within the frame; nan where there is no target.

@@ -195,7 +195,7 @@ class SingleDofServos:
         return state.inertia.of_single_dof_joints(self._joint_state)
 
     def errors(self, state: SimulationState) -> ServoErrors | None:
-        """Return what the servos know before the next frame; None without motors."""
+        """Return targets and errors before the next frame; None without motors."""
         self.last_targets = np.full(len(self._motors), np.nan)
         if all(motor is None for motor in self._motors):
             return None
@@ -270,7 +270,7 @@ class MultiDofServos(JointMotors):
         return state.inertia.of_multi_dof_joint(self.motors.joint, self.motors.joint.coordinates(state.poses[None])[0])
 
     def errors(self, state: SimulationState) -> ServoErrors:
-        """Return what the servos know before the next frame; without targets only locked joint values have any."""
+        """Return targets and errors before the next frame; without targets only locked joint values have any."""
         motors = self.motors
         keyed = None
         if state.drive == "SERVO" and self.targets.gait is None:
