@@ -11,7 +11,14 @@ import numpy as np
 
 from addon.core.model import Dof
 from benchmarks.physics_servos import Row, fresh, table
-from tests.support import first_speeds_helpers, pairs_helpers, restraints_helpers, screws_helpers, spring_rest_helpers
+from tests.support import (
+    first_speeds_helpers,
+    pairs_helpers,
+    restraints_helpers,
+    screws_helpers,
+    softness_helpers,
+    spring_rest_helpers,
+)
 from tests.support.degrees_helpers import Z
 
 
@@ -84,8 +91,29 @@ def speeds() -> Iterator[Row]:
     yield "pendulum thrown at 3 rad/s: worst error (rad)", error, 0.015, error < 0.015
 
 
+def softness() -> Iterator[Row]:
+    """Static sag of a body on a soft joint of a Juice file, over ODE's force * step * CFM / ERP, with a bake's solver
+    steps; and how far the joints of the real files are softer than in the file with these."""
+    for cfm, erp, mass, gravity in softness_helpers.CASES:
+        found = softness_helpers.sag_ratio(fresh(), cfm, erp, mass, gravity)
+        what = f"soft joint, CFM {cfm:g}, ERP {erp:g}, {mass:g} kg at {gravity:g} m/s2, baking: sag / ODE's"
+        yield what, found, 1.1, 0.9 < found <= 1.1
+    factors = softness_helpers.real_factors(fresh, "BAKE")
+    if factors:
+        soft = sum(factor > 1.1 for factor, _ in factors)
+        yield (
+            f"soft joints, {len(factors)} real files, baking: files with any joint over 1.1 times",
+            soft,
+            len(factors),
+            True,
+        )
+        silent = sum(factor > 1.1 and not said for factor, said in factors)
+        yield "soft joints, real files, baking: of these without a notice in the panel", silent, 0.0, not silent
+
+
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "springs": springs, "restraints": restraints, "pairs": pairs, "screws": screws, "speeds": speeds,
+    "softness": softness,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -29,7 +29,9 @@ from addon.blender.physics.simulation import handler_table as hooks
 from tests.support.mechanisms import JUICE, objects_of, play, put, world_of
 from tests.support.references import CORPUS, DARTPY, NO_DARTPY
 
-PARTS = ("walkers", "falling", "baked", "scrubbed", "cost")
+PARTS = (
+    "walkers", "walkers_baked", "walkers_doubled", "walkers_quadrupled", "falling", "baked", "scrubbed", "cost",
+)  # fmt: skip
 _RATE, _SECONDS = 60, 2.0
 _FALLING = Path(__file__).parent / "falling_dart.py"
 _PATIENCE = 60.0  # seconds that DART may take for a file
@@ -57,19 +59,48 @@ def fresh() -> Any:
 
 def walkers() -> Iterator[Row]:
     """Cases that do not do what they do in the reference; how many times faster than real time all ran at least."""
-    from tests.support.walkers_helpers import CASES, fault, run
+    from tests.support.walkers_helpers import CASES
 
-    wrong, speeds = 0, []
+    wrong, slowest = yield from _walked(0.0)
+    yield Row(f"walkers that do otherwise than in the reference, of {len(CASES)}", wrong, 1)
+    yield Row("slowest walker: seconds per second", slowest, 1.0)
+
+
+def walkers_baked() -> Iterator[Row]:
+    """The same with a bake's solver steps."""
+    wrong, _ = yield from _walked(1.0)
+    yield Row("walkers that do otherwise with a bake's steps, times 1", wrong, 1)
+
+
+def walkers_doubled() -> Iterator[Row]:
+    """The same with twice as many."""
+    wrong, _ = yield from _walked(2.0)
+    yield Row("walkers that do otherwise with a bake's steps, times 2", wrong, 2)
+
+
+def walkers_quadrupled() -> Iterator[Row]:
+    """The same with four times as many."""
+    wrong, _ = yield from _walked(4.0)
+    yield Row("walkers that do otherwise with a bake's steps, times 4", wrong, 2)
+
+
+def _walked(multiple: float) -> Generator[Row, None, tuple[int, float]]:
+    """Run all cases; return how many do otherwise than in the reference, and the seconds per second of the slowest."""
+    from tests.support.walkers_helpers import CASES, fault, ratio, run
+
+    wrong, slowest = 0, 0.0
+    steps = f", a bake's steps times {multiple:g}" if multiple else ""
     for case in CASES:
         fresh()
         start = time.perf_counter()
-        found = run(case)
-        speeds.append(case.seconds / (time.perf_counter() - start))
-        wrong += bool(fault(case, found))
-        yield Row(f"{case}: times real time", speeds[-1])
-        yield Row(f"{case}: worst pivot gap (units)", found.separation)
-    yield Row(f"walkers that do otherwise than in the reference, of {len(CASES)}", wrong, 1)
-    yield Row("slowest walker: seconds per second", 1.0 / min(speeds), 1.0)
+        found = run(case, multiple)
+        spent = (time.perf_counter() - start) / case.seconds
+        slowest = max(slowest, spent)
+        wrong += bool(fault(case, found) or found.upright <= 0.7)
+        yield Row(f"{case}{steps}: times real time", 1.0 / spent)
+        yield Row(f"{case}{steps}: worst pivot gap (units)", found.gap)
+        yield Row(f"{case}{steps}: speed over the reference's", ratio(case, found))
+    return wrong, slowest
 
 
 # ---------------------------------------------------------------- SKEL models left to fall

@@ -64,12 +64,13 @@ class Run:
     gap: float
 
 
-def run(case: Case) -> Run:
-    """Import, drive and record a model with nothing but the defaults."""
+def run(case: Case, multiple: float = 0.0) -> Run:
+    """Import, drive and record a model: with nothing but the defaults, or with a multiple of a bake's solver steps."""
     import bpy
 
     from addon.blender.data.properties.model import input_property_name
     from addon.blender.physics.recording.bake import record
+    from addon.blender.physics.world.solver_settings import chosen_solver_settings
 
     path = JUICE / "models" / f"{case.model}.jm"
     rig = put(path)
@@ -79,6 +80,9 @@ def run(case: Case) -> Run:
         setattr(model.controls, input_property_name(name), value)
     model.drive = "SERVO"
     rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
+    if multiple:
+        steps = chosen_solver_settings(rig, "BAKE").steps
+        bpy.context.scene.rigidbody_world.substeps_per_frame = math.ceil(multiple * steps / rate - 1e-6)
     recording = record(bpy.context.scene, rig, bpy.context.scene.frame_start + round(case.seconds * rate))
     poses = recording.poses[:, trunk(rig, list(objects_of(rig, "BODY").values()))]
     begin = round(SETTLED * rate)

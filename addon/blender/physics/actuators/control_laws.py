@@ -78,6 +78,18 @@ class Servos:
             np.where(chosen, 2.0 * inertia * PD_FREQUENCY, self.damping),
         )
 
+    def juice_gains(self, cfm: float) -> tuple[Array, Array]:
+        """Return stiffness and damping (n,) of Juice's servos, as softness (CFM) makes them.
+
+        Juice commands ODE's motors with the velocity ``g (q* - q)``, g being ``juice_rates``. With softness a motor has
+        that velocity only without load: ODE solves ``dq = g (q* - q) - CFM u``, hence ``u = (g (q* - q) - dq) / CFM``.
+        """
+        return self.juice_rates() / cfm, np.full(len(self.gain), 1.0 / cfm)
+
+    def juice_rates(self) -> Array:
+        """Return velocity per error (n,) of Juice's servos in 1/s: a tenth of the gain, for hinges per degree."""
+        return np.where(self.turns, self.gain / 10.0 * _DEGREES_PER_RADIAN, self.gain / 10.0)
+
 
 def force_limit(dof: KnuckleDof, format_: str) -> float:
     """Return the largest torque (N m) or force (N) of a servo.
@@ -103,6 +115,10 @@ class ServoErrors:
     steady: Array
     speed: Array
 
+    def at_end(self) -> ServoErrors:
+        """Return the same with the targets at the end of the frame, as if they stood there all the time."""
+        return ServoErrors(0.0 * self.ahead, self.error + self.ahead, np.zeros_like(self.steady), self.speed)
+
     @classmethod
     def joined(cls, several: Sequence[ServoErrors]) -> ServoErrors:
         """Return those of several groups of servos one after another."""
@@ -123,8 +139,7 @@ def motor_commands(law: str, servos: Servos, targets: ServoErrors, rate: float) 
     """
     velocity = rate * (targets.ahead + TRACK_ERROR_SHARE * targets.error)
     if law == "JUICE":
-        gain = np.where(servos.turns, servos.gain / 10.0 * _DEGREES_PER_RADIAN, servos.gain / 10.0)
-        commanded = (targets.ahead + targets.error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
+        commanded = (targets.ahead + targets.error) * np.minimum(servos.juice_rates(), JUICE_GAIN_SHARE * rate)
         velocity = np.where(servos.prescribed, velocity, commanded)
     idle = np.isnan(velocity) | servos.free
     return np.where(idle, 0.0, velocity), np.where(idle, 0.0, servos.limit)
@@ -162,7 +177,13 @@ class ImplicitPd:
     _speed: Array | None = None
 
     def commands(
-        self, servos: Servos, targets: ServoErrors, response: Array, rate: float, substeps: int
+        self,
+        servos: Servos,
+        gains: tuple[Array, Array],
+        targets: ServoErrors,
+        response: Array,
+        rate: float,
+        substeps: int,
     ) -> tuple[Array, Array]:
         """Compute target velocities and forces (n,) of the motors for the next frame; 0 for servos without target.
 
@@ -172,6 +193,7 @@ class ImplicitPd:
 
         Args:
             servos: Parameters of the n servos.
+            gains: Their stiffness and damping (n,).
             targets: Their targets.
             response: Inverse joint-space inertia (n, n).
             rate: Frames per second.
@@ -179,7 +201,7 @@ class ImplicitPd:
         """
         velocity, limit = motor_commands("TRACK", servos, targets, rate)
         ruled = ~(servos.prescribed | servos.free | np.isnan(targets.error + targets.steady) | (servos.limit <= 0.0))
-        stiffness, damping = (np.where(ruled, gain, 0.0) for gain in servos.pd_gains())
+        stiffness, damping = (np.where(ruled, gain, 0.0) for gain in gains)
         error, ahead = (np.where(ruled, each, 0.0) for each in (targets.error, targets.steady))
         time = 1.0 / rate
         speed, other = self._state(targets.speed, response, time, substeps)

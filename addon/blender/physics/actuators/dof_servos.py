@@ -26,6 +26,7 @@ from ...data.access import record_of, settings, world_of
 from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
+from ..world.anchor import SOFT_CFM
 from ..world.scale import model_scale
 from .actuator import Actuator, EmptyPoses, JointActuator, JointMotors, SimulationState
 from .control_laws import ImplicitPd, ServoErrors, Servos, VelocityHistory, motor_commands, steady_increment
@@ -348,10 +349,13 @@ class ServoGroup(Actuator):
             Servos.joined([each.servos for each, _ in members]),
             ServoErrors.joined([own for _, own in members]),
         )
-        if state.law == "PD":
+        cfm = settings(state.joint_state.rig).cfm
+        if state.law == "PD" or (state.law == "JUICE" and cfm > SOFT_CFM):
+            gains = servos.pd_gains() if state.law == "PD" else servos.juice_gains(cfm)
+            errors = errors if state.law == "PD" else errors.at_end()
             response = self._response_of([each for each, _ in members], state)
             substeps = world_of(self._scene).substeps_per_frame
-            velocity, force = self._pd.commands(servos, errors, response, state.rate, substeps)
+            velocity, force = self._pd.commands(servos, gains, errors, response, state.rate, substeps)
         else:
             velocity, force = motor_commands(state.law, servos, errors, state.rate)
         at = 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ....core.model import DOF_SIZE, Array
 from ....core.spatial import ConstrainedBodies, JointConstraint, constraint_directions, cross_single, rotate_directions
-from ....core.transforms import affine_inverse
+from ....core.transforms import affine_inverse, rotation_with_z
 from ...data.access import record_of
 from ...data.queries import parts
 from ...data.rigid_bodies import total_mass
@@ -313,6 +313,21 @@ class ReflectedInertia:
         axes = dof_directions(joint.joint.dofs, values) @ frame[:3, :3].T
         kinds = zip(axes, self._turning(joint), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
+
+    def tilt_inertia(self, joint: MultiDofJoint) -> float:
+        """Return the least reduced moment of inertia (kg m2) of a hinge's bodies about axes across its own.
+
+        As Bullet estimates it for a spring: each body's, about the pivot, without those that other joints carry.
+        """
+        frame = self._poses[joint.parent] @ joint.on_parent
+        axes = frame[:3, :3] @ rotation_with_z(joint.joint.dofs[0].axis)[:, :2]
+        inverse = np.zeros(2)
+        for body in (joint.parent, joint.child):
+            if body not in self._stands and self._mass[body] > 0.0:
+                turn, arm = self._poses[body][:3, :3], self._size * (self._poses[body][:3, 3] - frame[:3, 3])
+                response = np.linalg.norm(np.linalg.pinv(self._tensors[body], hermitian=True) @ turn.T @ axes, axis=0)
+                inverse += 1.0 / (self._mass[body] * arm @ arm + 1.0 / np.maximum(response, _MIN_INVERSE_MASS))
+        return float(1.0 / max(inverse.max(), _MIN_INVERSE_MASS))
 
     def stands(self, body: int) -> bool:
         """Return whether the body with this index is fixed."""

@@ -22,6 +22,7 @@ from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
 from ..world.anchor import SOFT_CFM, JointEnds, joint_ends
 from ..world.scale import NewObjectDefaults, model_scale
+from ..world.solver_settings import STEPS_PER_RADIAN
 from .generic6dof import (
     HALF_TURN,
     UNLIMITED_DISTANCE,
@@ -35,8 +36,10 @@ from .generic6dof import (
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
 CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
-#: CFM below which the two other rotations of a hinge are locked: springs that stiff only oscillate.
+#: CFM below which the two other rotations of a hinge are locked, where steps are too few for springs that stiff.
 MIN_TILT_CFM = 0.008
+#: Softness of these rotations, as a multiple of the file's, up to which they are springs.
+_EXACT_SOFTNESS = 1.25
 #: Largest distance (rad) of a hinge's stops, a little less than a turn, at which they are distinguishable.
 _MAX_HINGE_RANGE = 2.0 * math.pi - 0.05
 #: Least angle (rad) before a stop from which its constraint must detect it: a frame's motion may be that far.
@@ -124,17 +127,47 @@ def _ordered_bodies(kind: str, joint: KnuckleJoint, anchor: bpy.types.Object | N
 def _softness(erp: float, cfm: float, time_step: float, hinge: bool) -> Mapping[str, Any]:
     """Return the properties for ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
     stiffness, damping = erp / (time_step * cfm), 1.0 / cfm
-    tilt = hinge and cfm >= MIN_TILT_CFM
     values: dict[str, Any] = {}
     for axis in "xyz":
         values |= {f"use_limit_lin_{axis}": False, f"use_spring_{axis}": True}
         values |= {f"spring_stiffness_{axis}": stiffness, f"spring_damping_{axis}": damping}
-        springy = tilt and axis != "z"
-        values[f"use_spring_ang_{axis}"] = springy
-        if springy:
-            values |= {f"spring_stiffness_ang_{axis}": stiffness, f"spring_damping_ang_{axis}": damping}
-        values |= axis_limit_settings(f"ang_{axis}", (0.0, 0.0) if hinge and axis != "z" and not springy else None)
+        values |= {f"use_spring_ang_{axis}": False} | axis_limit_settings(f"ang_{axis}", None)
+    if hinge:
+        values |= _tilt_softness(erp, cfm, time_step, cfm >= MIN_TILT_CFM)
     return values
+
+
+@lru_cache(maxsize=16)
+def _tilt_softness(erp: float, cfm: float, time_step: float, springy: bool) -> Mapping[str, Any]:
+    """Return the properties of a hinge's two other rotations: springs, or locked."""
+    values: dict[str, Any] = {}
+    for axis in "xy":
+        values[f"use_spring_ang_{axis}"] = springy
+        values |= axis_limit_settings(f"ang_{axis}", None if springy else (0.0, 0.0))
+        if springy:
+            values |= {f"spring_stiffness_ang_{axis}": erp / (time_step * cfm), f"spring_damping_ang_{axis}": 1.0 / cfm}
+    return values
+
+
+def write_tilt_softness(empty: bpy.types.Object, model: KnuckleModel, inertia: float, rate: float) -> None:
+    """Make the two other rotations of a soft hinge springs, as ODE's are, or lock them.
+
+    Bullet limits such a spring to an angular frequency of a quarter of the steps per second. Where that makes it much
+    softer than in the file, feet of walkers give way, and it is locked instead.
+
+    Args:
+        empty: The joint.
+        model: Settings of the mechanism.
+        inertia: Reduced moment of inertia (kg m2) of its bodies, as Bullet estimates it.
+        rate: Steps per second.
+    """
+    constraint, joint = empty.rigid_body_constraint, joint_record(empty)
+    if constraint is None or not _is_soft(joint, model.cfm) or joint.dofs[0].kind != "rotation":
+        return
+    exact = model.erp / (model.time_step * model.cfm) <= _EXACT_SOFTNESS * inertia * (rate / STEPS_PER_RADIAN) ** 2
+    values = _tilt_softness(model.erp, model.cfm, model.time_step, exact or model.cfm >= MIN_TILT_CFM)
+    if constraint.use_spring_ang_x != values["use_spring_ang_x"]:
+        NewObjectDefaults().put(constraint, values, False)
 
 
 def write_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> None:

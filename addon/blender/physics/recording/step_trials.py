@@ -26,7 +26,13 @@ from ...data.properties.model import KnuckleSteps
 from ..simulation.recording import Recording, SimulationError, update_body_key_constraints
 from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
-from ..world.solver_settings import required_solver_settings, selected_steps, simulation_key, store_selection
+from ..world.solver_settings import (
+    required_solver_settings,
+    selected_steps,
+    simulation_key,
+    softness_message,
+    store_selection,
+)
 from .accuracy import accuracy_of_recording, measure_path_shift, store_path_shift
 
 #: Duration of a trial (s), and the CPU time (s) after which no more are made.
@@ -312,9 +318,13 @@ def _mute_drive_keys(rig: bpy.types.Object, mute: bool) -> None:
 
 
 def selection_lines(rig: bpy.types.Object) -> list[str]:
-    """Return a line about the selected settings of a mechanism for each quality that was measured."""
+    """Return lines on a mechanism's settings: for each quality that was measured, and where joints are too soft."""
     playing, baking = selected_steps(rig, "PREVIEW"), selected_steps(rig, "BAKE")
     lines: list[str] = []
+    for label, quality in (("Playing: {}", "PREVIEW"), ("Baking: {}", "BAKE")):
+        softer = softness_message(rig, required_solver_settings(rig, quality).steps)
+        if softer:
+            lines.append(Message(label, softer))
     if playing is not None:
         lines.append(Message("Playing: {}", _selection_text(playing)))
     if baking is not None:

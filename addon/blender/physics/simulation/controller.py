@@ -38,9 +38,10 @@ from ..actuators.servo_targets import ServoTargets
 from ..actuators.spring_forces import spring_actuators
 from ..bodies.collision import collision_children
 from ..bodies.penetration import PointsByMesh, lowest_point
+from ..constraints.constraints import write_tilt_softness
 from ..workarounds.initial_state import InitialStatePin
-from ..world.anchor import moving_bodies, raise_model, set_kinematic
-from ..world.rigidbody_world import step_rate
+from ..world.anchor import SOFT_CFM, moving_bodies, raise_model, set_kinematic
+from ..world.rigidbody_world import solver_rate, step_rate
 from ..world.scale import to_own_lengths, to_world_pose
 
 
@@ -155,6 +156,10 @@ class ModelController:
         poses = self.joint_state.poses()
         own, size = to_own_lengths(poses)
         state = self._state(self._targets.first, own)
+        if settings(self.rig).cfm > SOFT_CFM:
+            for item in self.joint_state.servo_joints:
+                inertia, rate = state.inertia.tilt_inertia(item), solver_rate(self.scene)
+                write_tilt_softness(item.empty, settings(self.rig), inertia, rate)
         turned = self._with_whole_turns(state.coordinates)
         state.values = initial_joint_coordinates(self.joint_state, turned)
         state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds(state).items()}

@@ -286,6 +286,11 @@ def step_rate(scene: bpy.types.Scene) -> float:
     return frame_rate(scene) / max(world_of(scene).time_scale, _MIN_TIME_SCALE)
 
 
+def solver_rate(scene: bpy.types.Scene) -> float:
+    """Return the solver steps per second of the physics' own time."""
+    return step_rate(scene) * world_of(scene).substeps_per_frame
+
+
 def first_frame(scene: bpy.types.Scene) -> int:
     """Return the frame at which the scene's physics starts; without a world the first frame of the scene."""
     world = scene.rigidbody_world

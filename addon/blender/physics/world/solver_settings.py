@@ -28,6 +28,7 @@ from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, SHAPE_PROPERTIES, rea
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleSteps, KnuckleWorldBackup
 from ...data.queries import parts
+from ...data.rigid_bodies import MIN_MASS
 from .anchor import SOFT_CFM, connects_bodies
 from .scale import model_scale
 
@@ -43,7 +44,12 @@ _MIN_LENGTH_RATIO = 0.05
 _HARMLESS_MASS_RATIO, _ITERATION_EXPONENT = 5.0, 0.3
 #: Increase of steps and of iterations by stops between unlike masses: exponent of the ratio, and maximum.
 _STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
-_STEPS_PER_RADIAN = 4.0
+#: Steps per radian of a spring's oscillation.
+STEPS_PER_RADIAN = 4.0
+#: Most steps per second for the softness of joints, which some files have between bodies of nearly no mass.
+MAX_SOFT_STEPS = 12000
+#: Ratio of the softness of joints to that of their file up to which nothing is said.
+_SOFTNESS_TOLERANCE = 1.1
 #: More has no effect within the precision of 32-bit positions.
 _MAX_STEPS, _MAX_ITERATIONS = 24000, 400
 
@@ -86,14 +92,21 @@ class SolverSettings:
         return max(math.ceil(self.steps / rate - 1e-6), 1)
 
 
-def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
-    """Return the settings for a mechanism, from its smallest link, its masses and its stiffest spring."""
+def required_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") -> SolverSettings:
+    """Return the settings for a mechanism, from its smallest link, its masses and its stiffest spring.
+
+    With soft joints a bake takes as many steps as their softness needs (``softness_rate``); playing takes the least.
+    """
     least = SolverSettings(
         STEPS_PER_SECOND, ITERATIONS, "minimum, enough for this mechanism", "minimum, enough for this mechanism"
     )
     if settings(rig).cfm > SOFT_CFM:
-        soft = "minimum, enough for the softness of the file's joints"
-        return SolverSettings(STEPS_PER_SECOND, ITERATIONS, soft, soft)
+        soft, exact = "minimum, enough for the softness of the file's joints", softness_rate(rig)
+        if quality == "BAKE" or exact <= STEPS_PER_SECOND:
+            steps = min(max(exact, STEPS_PER_SECOND), MAX_SOFT_STEPS)
+            return SolverSettings(steps, ITERATIONS, soft, soft, steps)
+        clipped = softness_message(rig, STEPS_PER_SECOND)
+        return SolverSettings(STEPS_PER_SECOND, ITERATIONS, clipped, clipped)
     empties = [empty for empty in parts(rig, "JOINT") if connects_bodies(joint_record(empty))]
     scale = model_scale(rig)
     lengths = {obj: long * scale for obj, long in _body_lengths(empties).items() if long > 0.0}
@@ -124,6 +137,38 @@ def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
         why += Message("; times {} for stops between unequal masses", f"{more:.3g}")
     return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations, min(springs, _MAX_STEPS))
+
+
+def softness_rate(rig: bpy.types.Object) -> float:
+    """Return the steps per second (1/s) from which all soft joints are as stiff as their file has them.
+
+    ODE's softness is a spring of stiffness ERP / (step * CFM) at each joint. Blender limits the stiffness ``k`` of a
+    spring between two bodies of reduced mass ``m`` to ``m / (4 dt)^2`` (Bullet's ``btGeneric6DofSpring2Constraint``),
+    so it is exact from ``1 / dt = 4 sqrt(k / m)`` on. Springs against tilting are left out: those that are not exact
+    are locked (``write_tilt_softness``).
+    """
+    model = settings(rig)
+    if not model.cfm > SOFT_CFM:
+        return 0.0
+    stiffness, least = model.erp / (model.time_step * model.cfm), 0.0
+    for joint in (joint_record(empty) for empty in parts(rig, "JOINT")):
+        if connects_bodies(joint) and [dof.kind for dof in joint.dofs] in (["rotation"], ["ball"]):
+            moving = [end for end in (joint.parent, joint.child) if end is not None and not record_of(end).immobile]
+            inverse_mass = sum(1.0 / max(record_of(end).mass, MIN_MASS) for end in moving)
+            least = max(least, STEPS_PER_RADIAN * math.sqrt(stiffness * inverse_mass))
+    return least
+
+
+def softness_message(rig: bpy.types.Object, steps: float) -> str:
+    """Return by how much a mechanism's soft joints are softer than in their file at some steps per second; else ''."""
+    exact = softness_rate(rig)
+    if (exact / steps) ** 2 <= _SOFTNESS_TOLERANCE:
+        return ""
+    return Message(
+        "joints up to {} times softer than in the file, which needs {} steps per second",
+        f"{(exact / steps) ** 2:.2g}",
+        f"{exact:.0f}",
+    )
 
 
 def simulation_key(rig: bpy.types.Object, quality: str) -> str:
@@ -170,7 +215,7 @@ def store_selection(rig: bpy.types.Object, quality: str, selection: StepSelectio
 
 def chosen_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") -> SolverSettings:
     """Return the settings that trials selected for a mechanism; without trials those that any such one needs."""
-    required = required_solver_settings(rig)
+    required = required_solver_settings(rig, quality)
     found = selected_steps(rig, quality) if required.is_worst_case else None
     if found is None:
         return required
@@ -251,7 +296,7 @@ def _mass_ratio(empties: Sequence[bpy.types.Object], moving: Collection[bpy.type
     pairs = ((joint_record(empty).parent, joint_record(empty).child) for empty in empties)
     ratios = []
     for ends in pairs:
-        masses = [(max(record_of(end).mass, 1e-3), end) for end in ends if end in moving]
+        masses = [(max(record_of(end).mass, MIN_MASS), end) for end in ends if end in moving]
         if len(masses) == 2:
             light, heavy = sorted(masses, key=lambda each: each[0])
             ratios.append((heavy[0] / light[0], light[1], heavy[1]))
@@ -276,7 +321,7 @@ def _spring_rates(
         for dof in [*joint.dofs, *joint.parts]:
             if dof.stiffness > 0.0:
                 yield (
-                    _STEPS_PER_RADIAN * _spring_frequency(joint, dof, lengths, floor),
+                    STEPS_PER_RADIAN * _spring_frequency(joint, dof, lengths, floor),
                     Message("the spring of {}", repr(empty.name)),
                 )
 
@@ -288,6 +333,6 @@ def _spring_frequency(
     inertias = []
     for end in (joint.parent, joint.child):
         if end in lengths:
-            mass, long = max(record_of(end).mass, 1e-3), max(lengths[end], floor)
+            mass, long = max(record_of(end).mass, MIN_MASS), max(lengths[end], floor)
             inertias.append(mass if dof.kind == "translation" else mass * long**2 / 3.0)
     return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0

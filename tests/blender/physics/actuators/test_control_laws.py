@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.degrees_helpers import Z, put, rotations
+from tests.support.degrees_helpers import Z, put, rotations, slides
 from tests.support.emptied import empty_file
 from tests.support.mechanisms import key, play
 from tests.support.pd_helpers import PULL, answer, deviation, response, stepped
 from tests.support.several_servos_helpers import beside, motion
-from tests.support.springs_helpers import INERTIA, MASS, angle, hung, moved
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,9 @@ def _pd(stiffness: float, damping: float, heavier: float = 1.0, load: float = 0.
     places, forces = [], []
     for _ in range(frames):
         errors = ServoErrors(np.zeros(1), np.array([-place]), np.zeros(1), np.array([mean]))
-        velocity, force = (float(each[0]) for each in law.commands(servos, errors, np.eye(1), 60.0, 10))
+        velocity, force = (
+            float(each[0]) for each in law.commands(servos, servos.pd_gains(), errors, np.eye(1), 60.0, 10)
+        )
         before = place
         for _ in range(10):  # as Blender's motor: towards the velocity, with no more than the force
             needed = heavier * (velocity - speed) / step - load
@@ -139,6 +141,18 @@ def test_weak_gains_oscillate_as_the_law_does(stiffness: float, damping: float) 
     free = math.sqrt(stiffness - decay**2)
     wanted = mean + (1.0 - mean) * np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time))
     assert np.abs(places - wanted).max() < 0.03
+
+
+@pytest.mark.parametrize(("cfm", "gain"), [(0.01, 100.0), (0.002, 100.0), (0.01, 400.0)])
+def test_a_servo_of_juice_gives_by_its_softness(blank: Any, cfm: float, gain: float) -> None:
+    """ODE's motor under a load u has the velocity that it is told less CFM u: the two are equal where it is at rest."""
+    (dof,) = dofs = slides(Z)
+    dof.gain, dof.max_force = gain, 1e4
+    rig = put(hung(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
+    rig.data.knuckle.cfm = cfm
+    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "JUICE"
+    values = play(blank.scene, 121, lambda: float(moved(rig)[2, 3]))
+    assert values[-1] == pytest.approx(MASS * PULL * cfm / (gain / 10.0), rel=0.02)
 
 
 @pytest.mark.parametrize("rate", [24, 60])

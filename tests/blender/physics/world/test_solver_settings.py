@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support import softness_helpers
 from tests.support.clear_helpers import ARM, a_users_rigid_body
 from tests.support.mechanisms import play
 from tests.support.mechanisms import put as put_text
@@ -101,11 +102,35 @@ def test_a_stiff_spring_is_resolved(blank: Any) -> None:
     assert "spring" in found.why
 
 
-def test_soft_joints_of_the_files_keep_what_their_walkers_walk_at(blank: Any) -> None:
+def test_soft_joints_play_with_the_least_steps(blank: Any) -> None:
     mechanism = chain(0.02)
     mechanism.world.cfm, mechanism.world.erp, mechanism.world.time_step = 1e-3, 1.0, 0.01
     found = fit(mechanism)
     assert (found.steps, found.iterations) == (600, 50)
+
+
+@pytest.mark.parametrize(("cfm", "erp", "mass", "gravity"), softness_helpers.CASES)
+def test_a_bake_resolves_the_softness_of_joints(
+    blank: Any, cfm: float, erp: float, mass: float, gravity: float
+) -> None:
+    """A constraint of ODE under a steady force gives by force * step * CFM / ERP."""
+    assert softness_helpers.sag_ratio(blank.scene, cfm, erp, mass, gravity) == pytest.approx(1.0, abs=0.1)
+
+
+def test_joints_that_play_softer_than_in_the_file_are_reported(blank: Any) -> None:
+    from addon.blender.physics.recording.step_trials import selection_lines
+    from addon.blender.physics.world.solver_settings import softness_rate
+
+    mechanism = chain(0.02, links=2)
+    mechanism.world.cfm, mechanism.world.erp, mechanism.world.time_step = 1e-3, 1.0, 0.01
+    rig = put_world(mechanism, "KEYS", 1.0)
+    masses = [body.mass for body in mechanism.bodies]
+    exact = 4.0 * math.sqrt(1.0 / (0.01 * 1e-3) * sum(1.0 / mass for mass in masses))
+    assert softness_rate(rig) == pytest.approx(exact, rel=1e-3)
+    (line,) = selection_lines(rig)
+    assert f"{(exact / 600.0) ** 2:.2g} times softer" in line
+    mechanism.world.cfm = 0.1
+    assert not selection_lines(put_world(mechanism, "KEYS", 1.0))
 
 
 def test_steps_are_per_second_whatever_the_frame_rate(blank: Any) -> None:
