@@ -57,6 +57,17 @@ def test_a_real_walker_does_what_it_does_in_its_own_physics(
     assert found.upright > 0.7, "it did not fall over"
 
 
+@pytest.mark.parametrize("multiple", [1.0, 2.0])
+def test_more_solver_steps_make_no_walker_fall(blank: Any, multiple: float) -> None:
+    """With motors that are not as soft as ODE's, this biped fell with half as many."""
+    case = next(each for each in CASES if each.model == "Dihno2")
+    if not (JUICE / "models" / f"{case.model}.jm").is_file():
+        pytest.skip("real Juice files are not here")
+    found = run(case, multiple)
+    assert not fault(case, found), found
+    assert found.upright > 0.7, "it did not fall over"
+
+
 def test_the_measure_of_walks_distinguishes_wrong_from_right_ones() -> None:
     case = Case("any", "none", "walks", 3.0, 0.0, 0.0)
     assert not fault(case, Run(2.0, 1.0, 5, 40, 1, 1, 0))
