@@ -94,14 +94,6 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             r"walkers that do otherwise than in the reference, of 12",
             "number of walkers, of 12, that move differently than in Juice",
         ),
-        (
-            r"walkers that do otherwise with a bake's steps, times 1",
-            "same with the solver steps of Bake Simulation",
-        ),
-        (
-            r"walkers that do otherwise with a bake's steps, times [24]",
-            "same with two and four times as many",
-        ),
     ],
     "Servos": [
         (
@@ -135,10 +127,6 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "Springs, dampers, restraints, screws, stops": [
-        (
-            r"soft joint, .*, baking: sag / ODE's",
-            "soft joint of Juice, baked: sag, relative to that in ODE",
-        ),
         (r"spring, .*: period off \(share\)", "spring of any joint type, 5 to 60 rad/s: relative error of the period"),
         (r"spring, .*: swing off \(share\)", "same spring: relative error of the amplitude"),
         (
