@@ -98,17 +98,15 @@ def softness() -> Iterator[Row]:
         found = softness_helpers.sag_ratio(fresh(), cfm, erp, mass, gravity)
         what = f"soft joint, CFM {cfm:g}, ERP {erp:g}, {mass:g} kg at {gravity:g} m/s2, baking: sag / ODE's"
         yield what, found, 1.1, 0.9 < found <= 1.1
-    factors = softness_helpers.real_factors(fresh, "BAKE")
-    if factors:
-        soft = sum(factor > 1.1 for factor, _ in factors)
-        yield (
-            f"soft joints, {len(factors)} real files, baking: files with any joint over 1.1 times",
-            soft,
-            len(factors),
-            True,
-        )
+    for quality, label in (("BAKE", "baking"), ("PREVIEW", "playing")):
+        factors = softness_helpers.real_factors(fresh, quality)
         silent = sum(factor > 1.1 and not said for factor, said in factors)
-        yield "soft joints, real files, baking: of these without a notice in the panel", silent, 0.0, not silent
+        soft = sum(factor > 1.1 for factor, _ in factors)
+        if factors:
+            what = (
+                f"soft joints over 1.1 times the file's, {label}, {soft} of {len(factors)} real files: without a notice"
+            )
+            yield what, silent, 0.0, not silent
 
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
