@@ -30,7 +30,7 @@ from ...data.channels import settings_curves
 from ...data.queries import file_name, parts
 from ..actuators.actuator import SimulationState
 from ..actuators.control_laws import UNLIMITED_FORCE
-from ..actuators.dof_servos import SingleDofServos, multi_dof_servos
+from ..actuators.dof_servos import ServoGroup, SingleDofServos, multi_dof_servos
 from ..actuators.initial_velocity import initial_velocity_impulses
 from ..actuators.joint_state import JointStateArrays
 from ..actuators.servo_targets import ServoTargets, has_other_animation
@@ -278,13 +278,14 @@ class MujocoRun:
         if self._law == "AUTO":
             self._law = "TRACK" if self._targets.gait is None else "JUICE"
         self.commands = _MotorCommands(joint_state, self._targets)
+        self._group = ServoGroup(scene, [self.commands])
         self.drive = settings(rig).drive
         self._impulses = initial_velocity_impulses(joint_state)
         self._begin(made)
         self._number = self._targets.first
         state = self._state(self._number)
         state.velocities = {joint: speeds for each in self._impulses for joint, speeds in each.speeds(state).items()}
-        self.commands.start(state)
+        self._group.start(state)
 
     def _load(self, mjcf: Mjcf) -> tuple[Any, Any]:
         try:
@@ -353,7 +354,7 @@ class MujocoRun:
         """Set the commands of the servos for the next step of the control."""
         self._number += 1
         self._targets.look(self._number)
-        self.commands.update(self._state(self._number))
+        self._group.update(self._state(self._number))
         velocity, force = self.commands.velocity[self._servos], self.commands.force[self._servos]
         limit = np.clip(force, 1e-12, UNLIMITED_FORCE)
         self.model.actuator_forcerange[self._actuators] = np.stack([-limit, limit], axis=1)
