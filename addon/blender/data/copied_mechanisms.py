@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -243,13 +243,29 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
         record_of(made).role = "NONE"  # no mechanism of the user's
         model.symmetric = False
         model.property_unset("world_backup")
-    for world in (each.rigidbody_world for each in bpy.data.scenes):
-        for held in (world.collection, world.constraints) if world is not None else ():
-            for obj in copies.values():
-                if held is not None and held.objects.get(obj.name) == obj:  # Blender adds a copy to the worlds
-                    held.objects.unlink(obj)
+    _unlink_from_worlds(copies.values())
     scene.collection.children.link(collection)
     return made
+
+
+def copy_obstacles(scene: bpy.types.Scene, simulation: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Copy the meshes of the collection that a scene's mechanisms collide with into its simulation scene."""
+    chosen = scene.knuckle_obstacles  # type: ignore[attr-defined]
+    found = [] if chosen is None else [obj for obj in chosen.all_objects if obj.type == "MESH"]
+    copies = [_named_copy(obj) for obj in found if record_of(obj).model is None]
+    _unlink_from_worlds(copies)
+    for made in copies:
+        simulation.collection.objects.link(made)
+    return copies
+
+
+def _unlink_from_worlds(copies: Collection[bpy.types.Object]) -> None:
+    """Unlink copies from all rigid-body worlds: Blender adds a copy to those of its original."""
+    for world in (each.rigidbody_world for each in bpy.data.scenes):
+        for held in (world.collection, world.constraints) if world is not None else ():
+            for obj in copies:
+                if held is not None and held.objects.get(obj.name) == obj:
+                    held.objects.unlink(obj)
 
 
 def _named_copy(obj: bpy.types.Object) -> bpy.types.Object:

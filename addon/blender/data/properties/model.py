@@ -483,12 +483,19 @@ def register() -> None:
         default=True,
         update=update_callback(Signal.WORLD_CHOICE),
     )
+    bpy.types.Scene.knuckle_obstacles = PointerProperty(  # type: ignore[attr-defined]
+        name="Collide With",
+        description="Collection of objects of yours with which simulated mechanisms collide",
+        type=bpy.types.Collection,
+        update=update_callback(Signal.WORLD_CHOICE),
+    )
 
 
 def unregister() -> None:
     """Unregister the property groups; their data in a file remain."""
     if not are_properties_registered():
         return
+    del bpy.types.Scene.knuckle_obstacles  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_simulate_here  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_shown_uid  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from ...animation.loops import live_solver
 from ...data.access import record_of, settings, world_of
 from ...data.change_counter import SceneModels, change_key, models_between_changes
 from ...data.conversion import add_to_report
-from ...data.copied_mechanisms import copy_for_simulation, remove_simulated_copies
+from ...data.copied_mechanisms import copy_for_simulation, copy_obstacles, remove_simulated_copies
 from ...data.queries import is_simulation_scene, parts, rigs_in, simulated_copies, simulates_here, simulation_scene_of
 from ..actuators.initial_velocity import INITIAL_ITERATIONS, INITIAL_STEP
 from ..actuators.joint_state import evaluated_depsgraph, gather_joint_state
@@ -44,7 +44,7 @@ from . import cached_frames
 from .controller import ModelController
 from .recording import rigs_with_body_keys, update_body_key_constraints
 from .session import all_sessions, drop_controller, hold_on_bones, session_of
-from .setup import build_physics, is_physics_complete, remove_unlisted_motors
+from .setup import add_obstacles, build_physics, is_physics_complete, remove_unlisted_motors
 
 
 def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
@@ -237,23 +237,24 @@ def _add_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelContr
 def _advance_simulation(scene: bpy.types.Scene) -> None:
     """Advance the simulation scene of a scene to its present frame, before that is evaluated.
 
-    It is stepped where frames advance by one, and shows what it has of other frames.
+    It is stepped where frames advance by one, and shows what it has of other frames. Where the drive was switched at a
+    later frame, the simulation begins there.
     """
     session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
     last, session.last_frame = session.last_frame, frame
     if session.is_internal or not _moved_by_physics(simulated_rigs(scene)):
         remove_unused_simulation(scene)
         return
-    begins = frame == start + 1 and last in (None, start)
-    if frame <= start or begins:  # at the first frame anything may have been edited
-        copied_at = session.prepared
-        simulation = prepare_simulation_scene(scene)
-        if not begins or session.prepared != copied_at or simulation.frame_current != start:
-            simulation.frame_set(start)
-        if not begins:
-            return
     found = simulation_scene_of(scene)
-    if found is None:
+    if found is not None and frame > start:
+        start = found.frame_start
+    begins = frame == start + 1 and last in (None, start)
+    if frame <= first_frame(scene) or begins:  # at the first frame anything may have been edited
+        copied_at = session.prepared
+        found = prepare_simulation_scene(scene, start)
+        if not begins or session.prepared != copied_at or found.frame_current != start:
+            found.frame_set(start)
+    if found is None or frame <= start:
         return
     goal = start + (frame - start) * session_of(found).stretch
     if (begins or last == frame - 1) and found.frame_current < goal <= found.frame_current + session_of(found).stretch:
@@ -270,10 +271,14 @@ def _fingerprint(scene: bpy.types.Scene) -> bytes:
     return cached_frames.fingerprint(scene, simulated_rigs(scene))
 
 
-def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
+def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None) -> bpy.types.Scene:
     """Return the simulation scene of a scene, with copies of the mechanisms as they are now.
 
     The settings of its world are those of the scene's. They are copied again after any change.
+
+    Args:
+        scene: The scene.
+        begin: Frame at which the simulation begins; None: the scene's first.
     """
     session, found = session_of(scene), simulation_scene_of(scene)
     rigs = list(simulated_rigs(scene))
@@ -286,12 +291,14 @@ def prepare_simulation_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
         for rig in rigs:
             copy = copy_for_simulation(rig, found)
             add_to_report(rig, build_physics(found, copy, is_new=True))
+        if found.rigidbody_world is not None:
+            add_obstacles(found, copy_obstacles(scene, found))
         evaluated_depsgraph(found).update()
         session.prepared = change_key()
     moved = [copy for rig, copy in simulated_copies(found).items() if is_moved_by_physics(rig)]
     steps = min((steps_per_frame(found, copy) for copy in moved), default=1)
     session_of(found).stretch = steps
-    match_simulation_world(scene, found, rigs, steps)
+    match_simulation_world(scene, found, rigs, steps, first_frame(scene) if begin is None else begin)
     session.mark = _fingerprint(scene)
     return found
 
@@ -325,7 +332,7 @@ def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> N
     if simulation is None or session_of(scene).is_internal:
         return
     cached_frames.set_frame_note(scene, cached_frames.frame_note(simulation))
-    run, is_begun = session_of(simulation).run, scene.frame_current > first_frame(scene)
+    run, is_begun = session_of(simulation).run, scene.frame_current > simulation.frame_start
     for rig, copy in simulated_copies(simulation).items():
         going = session_of(simulation).controller_of(copy)
         drive = settings(rig).drive if going is None else going.drive
@@ -355,12 +362,11 @@ def _show_bodies(
 def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
     """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any."""
     remove_unused_simulation(scene)
-    if not _moved_by_physics(simulated_rigs(scene)):
-        pass
-    elif scene.frame_current <= first_frame(scene):
-        prepare_simulation_scene(scene).frame_set(first_frame(scene))
-    elif simulation_scene_of(scene) is None:
-        cached_frames.note_missing_frame(scene)
+    found, frame = simulation_scene_of(scene), max(scene.frame_current, first_frame(scene))
+    run = None if found is None else cached_frames.cached_run_of(found)
+    if _moved_by_physics(simulated_rigs(scene)) and (run is None or not run.has_frames):
+        prepare_simulation_scene(scene, frame).frame_set(frame)
+        session_of(scene).last_frame = frame
     if drive == "KEYS":
         restore_rest_poses(rig)
 

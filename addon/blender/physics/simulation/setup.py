@@ -116,6 +116,21 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
     return report
 
 
+def add_obstacles(scene: bpy.types.Scene, obstacles: Iterable[bpy.types.Object]) -> None:
+    """Add objects to the world of a simulation scene, which follow their animation and which mechanisms collide with.
+
+    Those with a rigid body keep its collision shape and friction; of others the mesh counts.
+    """
+    for obj in obstacles:
+        is_new = obj.rigid_body is None
+        bodies_of(world_of(scene)).objects.link(obj)
+        body = rigid_body_of(obj)
+        if is_new:
+            body.collision_shape, body.friction, body.restitution = "MESH", 1.0, 0.0
+            body.use_margin, body.collision_margin = True, 0.0
+        body.type, body.kinematic = "PASSIVE", True
+
+
 def _unlink_without_physics(world: bpy.types.RigidBodyWorld) -> None:
     """Unlink parts of mechanisms without rigid body or constraint from a world's collections.
 

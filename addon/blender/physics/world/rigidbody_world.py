@@ -230,7 +230,7 @@ def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Non
 
 
 def match_simulation_world(
-    scene: bpy.types.Scene, simulation: bpy.types.Scene, rigs: Sequence[bpy.types.Object], steps: int
+    scene: bpy.types.Scene, simulation: bpy.types.Scene, rigs: Sequence[bpy.types.Object], steps: int, start: int
 ) -> None:
     """Let a simulation scene have the rate, substeps and iterations that the scene it belongs to asks for.
 
@@ -241,6 +241,7 @@ def match_simulation_world(
         simulation: Its simulation scene.
         rigs: The mechanisms.
         steps: The count of frames of the simulation scene for each frame of the scene.
+        start: Frame of both at which the simulation begins.
     """
     world, own = world_of(scene), world_of(simulation)
     keeper = _backup_rig(scene)
@@ -257,7 +258,6 @@ def match_simulation_world(
     for name, value in wanted.items():
         if getattr(own, name) != np.float32(value):
             setattr(own, name, value)
-    start = first_frame(scene)
     if simulation.frame_start != start:
         simulation.frame_start, simulation.frame_end = start, start + SIMULATED_FRAMES
     if (own.point_cache.frame_start, own.point_cache.frame_end) != (simulation.frame_start, simulation.frame_end):

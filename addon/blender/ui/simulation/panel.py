@@ -251,6 +251,8 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
 def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
     """Draw the settings of the rigid-body world, and the choice of the scene in which mechanisms are simulated."""
     layout.prop(context.scene, "knuckle_simulate_here")
+    if not simulates_here(context.scene):
+        layout.prop(context.scene, "knuckle_obstacles")
     world = context.scene.rigidbody_world
     if world is None:
         return

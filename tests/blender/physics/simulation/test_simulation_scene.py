@@ -219,6 +219,54 @@ def test_keyed_drive_hands_over_at_its_frame(scene: Any) -> None:
     assert path[20:] == pytest.approx(keyed[20:], abs=1e-4)
 
 
+def test_a_drive_that_is_switched_later_begins_at_that_frame(scene: Any) -> None:
+    """It falls from the pose of its bones there. Played from the first frame, all is as usual."""
+    scene.render.fps = 24
+    rig = crawler("KEYS")
+    for frame in range(1, 11):
+        scene.frame_set(frame)
+    at = places(rig)
+    settings(rig).drive = "LIMP"
+    assert places(rig) == pytest.approx(at, abs=1e-5)
+    masses = np.array([record_of(obj).mass for obj in parts(rig, "BODY")])
+    heights = [float(at[:, 2] @ masses / masses.sum())]
+    for frame in range(11, 15):
+        scene.frame_set(frame)
+        heights.append(float(places(rig)[:, 2] @ masses / masses.sum()))
+    time = np.arange(5) / 24.0
+    assert np.array(heights) - heights[0] == pytest.approx(-9.81 * time**2 / 2, abs=9.81 * time[-1] / 600)
+    scene.frame_set(12)
+    assert float(places(rig)[:, 2] @ masses / masses.sum()) == pytest.approx(heights[2], abs=1e-5)
+    through = shown(scene, rig, 12)
+    assert through[-1] == pytest.approx(recorded(scene, rig, 12)[-1], abs=1e-3)
+
+
+@pytest.mark.parametrize("moving", [False, True], ids=["at rest", "animated"])
+def test_chosen_objects_of_the_user_are_collided_with(scene: Any, moving: bool) -> None:
+    """On a slab whose top is at 1, no part of the mechanism comes to rest below; the slab stays, or follows its
+    keyframes."""
+    mesh = bpy.data.meshes.new("slab")
+    corners = [(x, y, z) for x in (-9.0, 9.0) for y in (-9.0, 9.0) for z in (0.5, 1.0)]
+    mesh.from_pydata(corners, [], [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    slab = bpy.data.objects.new("slab", mesh)
+    chosen = bpy.data.collections.new("chosen")
+    chosen.objects.link(slab)
+    scene.collection.children.link(chosen)
+    if moving:
+        for frame, height in ((1, 0.0), (60, 0.5)):
+            slab.location.z = height
+            slab.keyframe_insert("location", frame=frame)
+    rig = crawler()
+    rig.location.z = 1.5
+    low = shown(scene, rig, 60)[-1, :, 2].min()
+    scene.frame_set(1)
+    scene.knuckle_obstacles = chosen
+    high = shown(scene, rig, 60)[-1, :, 2].min()
+    assert low < 0.9, "without it, it falls to the ground"
+    assert high > 1.0 + (0.45 if moving else 0.0)
+    assert slab.rigid_body is None and [obj for obj in scene.objects if obj.type == "MESH"].count(slab) == 1
+
+
 # ---------------------------------------------------------------- no traces
 
 
