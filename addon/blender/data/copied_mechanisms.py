@@ -224,13 +224,7 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
     copies |= {obj: _named_copy(obj) for obj in (rig, *(obj for obj in top.all_objects if obj in wanted))}
     made = copies[rig]
     made.data = armature_of(rig).copy()
-    collection = bpy.data.collections.new("." + top.name)
-    for child in top.children:
-        inner = bpy.data.collections.new(child.name)
-        for obj in child.all_objects:
-            if obj in copies and obj != rig:
-                inner.objects.link(copies[obj])
-        collection.children.link(inner)
+    collection = _copy_collection(top, copies)
     inside = set(collection.all_objects)
     for obj in copies.values():
         if obj not in inside:
@@ -245,6 +239,19 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
         model.property_unset("world_backup")
     _unlink_from_worlds(copies.values())
     scene.collection.children.link(collection)
+    return made
+
+
+def _copy_collection(
+    source: bpy.types.Collection, copies: Mapping[bpy.types.Object | None, bpy.types.Object]
+) -> bpy.types.Collection:
+    """Copy a collection with those inside it, whose tree tells the assemblies, for the copies of its objects."""
+    made = bpy.data.collections.new(source.name)
+    for obj in source.objects:
+        if obj in copies:
+            made.objects.link(copies[obj])
+    for child in source.children:
+        made.children.link(_copy_collection(child, copies))
     return made
 
 

@@ -139,11 +139,10 @@ def set_up_inertia_proxies(
         there: World and its present members.
         kinematic: Whether bones move the bodies.
     """
-    matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
-    splits = _inertia_splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
+    splits = _inertia_splits(bodies, pieces)
     for obj in bodies:
         split, record = splits.get(obj), record_of(obj)
-        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= MIN_MASS:
+        if split is not None:
             _set_up_inertia_proxy(obj, split, there, kinematic)
         elif record.inertia_proxy_share:
             record.inertia_proxy_share = 0.0
@@ -157,14 +156,20 @@ def _has_own_tensor(obj: bpy.types.Object) -> bool:
 
 def _inertia_splits(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
-) -> dict[bpy.types.Object, InertiaSplit | None]:
-    """Return the splits of bodies whose shapes give them other moments than the file's."""
-    if not bodies:
+) -> dict[bpy.types.Object, InertiaSplit]:
+    """Return the splits of bodies that need an inertia proxy: their shapes give them other moments than the file's."""
+    bodies = [obj for obj in bodies if _has_own_tensor(obj)]
+    if not bodies or not settings(record_of(bodies[0]).model).match_inertia:
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
     moments = blender_moments_of_all(bodies, pieces) / np.array([rigid_body_of(obj).mass for obj in bodies])[:, None]
     off = errors_in_motion(bodies, tensors, moments) > _ACCEPTED_ERROR
-    return {bodies[number]: find_inertia_split(tensors[number], moments[number]) for number in np.flatnonzero(off)}
+    found = {bodies[number]: find_inertia_split(tensors[number], moments[number]) for number in np.flatnonzero(off)}
+    return {
+        obj: split
+        for obj, split in found.items()
+        if split is not None and record_of(obj).mass * min(split.share, 1.0 - split.share) >= MIN_MASS
+    }
 
 
 def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: WorldMembership, kinematic: bool) -> None:
@@ -313,16 +318,16 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     pieces = (
         collision_children(rig) if any(rigid_body_of(obj).collision_shape == "COMPOUND" for obj, _ in stated) else {}
     )
-    turned = [(obj, tensor) for obj, tensor in stated if record_of(obj).inertia_proxy_share]
-    if turned:
-        left = {obj: _remaining_error(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
+    splits = _inertia_splits([obj for obj, _tensor in stated], pieces)
+    if splits:
+        left = {obj: split.residual for obj, split in splits.items()}
         last = max(left, key=lambda obj: left[obj])
         report.info(
             "inertia-matched",
             Message(
                 "Moments of inertia: those of the file are simulated, with inertia proxies for {} of {}. "
                 "The error is at most {} of the largest moment",
-                len(turned),
+                len(left),
                 count_with_noun(len(stated), "body", "bodies"),
                 _percentage(left[last]),
             ),
@@ -395,11 +400,6 @@ def _report_joints(
 
 def _percentage(left: float) -> str:
     return f"{left:.1%}" if left >= 5e-4 else "< 0.1%"
-
-
-def _remaining_error(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Object]) -> float:
-    """Return the error of a body with its proxy against a tensor (3, 3), as a share of the largest principal moment."""
-    return float(np.abs(combined_inertia(obj, pieces) - tensor).max() / np.linalg.eigvalsh(tensor).max())
 
 
 def combined_inertia(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import bpy
 import numpy as np
@@ -25,9 +26,10 @@ from ....core.run_metrics import (
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
-from ...data.queries import file_name, parts
+from ...data.queries import file_name, parts, simulated_copies, simulates_here, simulation_scene_of
 from ...data.rigid_bodies import total_mass
 from ...rig.joint_frames import joint_sides
+from ..actuators.joint_state import gather_joint_state
 from ..bodies.collision import collision_children
 from ..bodies.inertia import combined_inertia
 from ..bodies.penetration import CONTACT_SHARE, PointsByMesh, first_contact, lowest_points, measure_penetrations
@@ -48,6 +50,8 @@ def accuracy_of_recording(scene: bpy.types.Scene, recording: Recording) -> Simul
 
 def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationRecord:
     """Return a recording as plain numbers. Call it while the mechanism still has its physics."""
+    connected = _connected_joints(recording)
+    scene, recording = _as_simulated(scene, recording)
     bodies = recording.joint_state.bodies
     masses = [_simulated_mass(obj) for obj in bodies]
     pieces = collision_children(recording.joint_state.rig)
@@ -59,7 +63,7 @@ def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationReco
     return SimulationRecord(
         recording.poses,
         recording.rate,
-        _connected_joints(recording),
+        connected,
         np.array(masses, dtype=np.float64),
         # Blender's tensors do not depend on the mechanism's scale in the world
         np.array(tensors, dtype=np.float64).reshape(-1, 3, 3) / size**2,
@@ -69,6 +73,15 @@ def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationReco
         recording.steps,
         size,
     )
+
+
+def _as_simulated(scene: bpy.types.Scene, recording: Recording) -> tuple[bpy.types.Scene, Recording]:
+    """Return a scene and a recording, or where copies are simulated, their scene and the recording of these."""
+    simulation = None if simulates_here(scene) else simulation_scene_of(scene)
+    copy = None if simulation is None else simulated_copies(simulation).get(recording.joint_state.rig)
+    if simulation is None or copy is None:
+        return scene, recording
+    return simulation, replace(recording, joint_state=gather_joint_state(copy))
 
 
 def measure_path_shift(scene: bpy.types.Scene, recording: Recording, finer: Recording) -> PathShift:
@@ -86,7 +99,7 @@ def measure_path_shift(scene: bpy.types.Scene, recording: Recording, finer: Reco
     corners = np.hstack([*boxes, *pivots] or [np.zeros((3, 1))])
     size = float(np.linalg.norm(np.ptp(corners, axis=1))) or 1.0  # of a point without joints: a meter
     paths = [each.poses[:count, :-1][:, moved] for each in (recording, finer)]
-    contact = _first_contact(scene, recording, size)
+    contact = _first_contact(*_as_simulated(scene, recording), size)
     return path_shift(paths[0], paths[1], size, recording.frame_rate, contact)
 
 

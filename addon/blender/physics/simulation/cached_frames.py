@@ -52,14 +52,21 @@ _TRANSFORM_PROPERTIES = (
 _WORLD_PROPERTIES = ("substeps_per_frame", "solver_iterations", "use_split_impulse", "time_scale")
 
 
-def fingerprint(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bytes:
+def fingerprint(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object], with_steps: bool = True) -> bytes:
     """Return a hash that differs after a change of anything that a simulation of these mechanisms depends on.
 
     Animated properties count by their F-curves, whatever the frame.
+
+    Args:
+        scene: The scene.
+        rigs: The mechanisms.
+        with_steps: Include the frame rate, the substeps and what else the world has of its own.
     """
     digest = hashlib.blake2b(digest_size=16)
     world = world_of(scene)
-    _hash_values(digest, [getattr(world, name) for name in _WORLD_PROPERTIES], scene.render.fps, scene.render.fps_base)
+    if with_steps:
+        rate = scene.render.fps, scene.render.fps_base
+        _hash_values(digest, [getattr(world, name) for name in _WORLD_PROPERTIES], *rate)
     _hash_values(digest, scene.gravity[:], scene.use_gravity, *_plain_values(world.effector_weights, set()))
     for held in (world.collection, world.constraints):
         for obj in held.objects if held is not None else ():

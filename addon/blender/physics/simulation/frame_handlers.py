@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -267,8 +268,13 @@ def _advance_simulation(scene: bpy.types.Scene) -> None:
         found.frame_set(goal)
 
 
-def _fingerprint(scene: bpy.types.Scene) -> bytes:
-    return cached_frames.fingerprint(scene, simulated_rigs(scene))
+def _fingerprint(scene: bpy.types.Scene, with_steps: bool = True) -> bytes:
+    return cached_frames.fingerprint(scene, simulated_rigs(scene), with_steps)
+
+
+def _copy_key(scene: bpy.types.Scene) -> tuple[object, ...]:
+    """Return a key that differs after a change of anything that the copies in a simulation scene have."""
+    return *change_key(), _fingerprint(scene, with_steps=False)
 
 
 def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None) -> bpy.types.Scene:
@@ -284,17 +290,19 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None) -
     rigs = list(simulated_rigs(scene))
     for rig in rigs:
         restore_rest_poses(rig)
-    if found is None or session.prepared != change_key() or session.mark != _fingerprint(scene):
+    if found is None or session.prepared != _copy_key(scene):
         if found is not None:
             remove_simulation(found)
         found = create_simulation_scene(scene)
         for rig in rigs:
             copy = copy_for_simulation(rig, found)
-            add_to_report(rig, build_physics(found, copy, is_new=True))
+            found_facts = build_physics(found, copy, is_new=True).entries
+            report = Report([replace(each, where=each.where.removeprefix(".")) for each in found_facts])
+            add_to_report(rig, report)
         if found.rigidbody_world is not None:
             add_obstacles(found, copy_obstacles(scene, found))
         evaluated_depsgraph(found).update()
-        session.prepared = change_key()
+        session.prepared = _copy_key(scene)
     moved = [copy for rig, copy in simulated_copies(found).items() if is_moved_by_physics(rig)]
     steps = min((steps_per_frame(found, copy) for copy in moved), default=1)
     session_of(found).stretch = steps

@@ -106,7 +106,7 @@ class SimulationSession(RuntimeState):
     note: str = ""
     is_protected: bool = False
     stretch: int = 1
-    prepared: tuple[int, ...] = ()
+    prepared: tuple[object, ...] = ()
     mark: bytes = b""
 
     def controller_of(self, rig: bpy.types.Object) -> ModelController | None:

@@ -13,17 +13,24 @@ import bpy
 import numpy as np
 import pytest
 
+from addon import formats
+from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, simulation_scene_of
+from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation.cached_frames import frame_note
 from addon.blender.physics.simulation.setup import clear_physics
 from addon.blender.scene.read.mechanism import extract
+from addon.core.accuracy import accuracy_rows
 from tests.conftest import ROOT
 from tests.support.bake_helpers import CRAWLER
+from tests.support.emptied import empty_file
 from tests.support.mechanisms import curves_of, put, world_of
+from tests.support.scenes import OWN
 
 RATES = (24, 25, 30, 60)
+OWN_MODELS = sorted(path for path in OWN.glob("*/*") if path.suffix in {".jm", ".skel", ".xml", ".json"})
 
 
 @pytest.fixture
@@ -464,3 +471,23 @@ def test_bake_leaves_the_drive_on_keyframes(scene: Any) -> None:
     assert len(curves_of(rig)) > 0
     scene.frame_set(12)
     assert places(rig)[0] == pytest.approx(recording.poses[-1, 0, :3, 3], abs=1e-3)
+
+
+@pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
+@pytest.mark.parametrize("path", OWN_MODELS, ids=lambda path: path.stem)
+def test_copies_are_simulated_like_the_mechanism_itself(blank: Any, path: Path, drive: str) -> None:
+    """Bit for bit as in the scene's own world, at the rate of its control; and so are the figures of the accuracy."""
+    scene, found, texts = blank.scene, [], []
+    for here in (True, False):
+        empty_file()
+        scene = bpy.context.scene
+        scene.knuckle_simulate_here, scene.render.fps = here, 60
+        made = build(formats.load(path))
+        rig = next(obj for obj in made.all_objects if record_of(obj).role == "MODEL")
+        settings(rig).drive = drive
+        recording = record(scene, rig, 31)
+        found.append(recording.poses)
+        texts.append([str(row) for row in accuracy_rows(accuracy_of_recording(scene, recording), {})])
+        texts[-1] += sorted(line.message for line in settings(rig).report if "Scene:" not in line.message)
+    assert np.abs(found[0] - found[1]).max() < 1e-4
+    assert texts[0] == texts[1]
