@@ -15,7 +15,7 @@ from bpy.app.handlers import persistent
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .access import armature_of, record_of
-from .queries import parts, rigs_in
+from .queries import is_simulation_scene, parts, rigs_in
 
 #: Name of each joint and whether it is the dependent joint of a closed loop; then the names of the bones.
 RigNames = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
@@ -25,10 +25,11 @@ _Result = TypeVar("_Result")
 
 @dataclass
 class _Changes(RuntimeState):
-    """Number of changes so far."""
+    """Number of changes so far, and of those outside of simulation scenes that Blender reported."""
 
     lifetime: ClassVar = Lifetime.PROGRAM
     number: int = 0
+    edits: int = 0
 
 
 @dataclass
@@ -139,15 +140,17 @@ def _read_names(rig: bpy.types.Object) -> RigNames:
     return joints, tuple(armature_of(rig).bones.keys())
 
 
-def change_key() -> tuple[int, ...]:
-    """Return a key that differs after every change of the file."""
-    return *_change_counts(), len(bpy.data.collections), len(bpy.data.scenes)
+def edit_number() -> int:
+    """Return the number of changes so far that Blender reported, without those in simulation scenes."""
+    return state_of(_Changes).edits
 
 
 @persistent
-def count_change(*_args: Any) -> None:
-    """Count a change."""
-    state_of(_Changes).number += 1
+def count_change(scene: Any = None, *_args: Any) -> None:
+    """Count a change; called as a handler with the scene in which it was."""
+    changes = state_of(_Changes)
+    changes.number += 1
+    changes.edits += isinstance(scene, bpy.types.Scene) and not is_simulation_scene(scene)
 
 
 _HANDLERS: Handlers = (

@@ -19,7 +19,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..events.handlers import Handlers, connect, disconnect
-from ..events.runtime_state import Lifetime, RuntimeState, state_of
+from ..events.runtime_state import Lifetime, RuntimeState, end_states_of, state_of
 from ..events.signals import writing_records
 from .access import armature_of, armature_settings, record_of, rest_parent_inverse, settings
 from .properties.joint import KnuckleJoint
@@ -270,8 +270,9 @@ def _unlink_from_worlds(copies: Collection[bpy.types.Object]) -> None:
     """Unlink copies from all rigid-body worlds: Blender adds a copy to those of its original."""
     for world in (each.rigidbody_world for each in bpy.data.scenes):
         for held in (world.collection, world.constraints) if world is not None else ():
+            inside = set(held.objects) if held is not None else set()
             for obj in copies:
-                if held is not None and held.objects.get(obj.name) == obj:
+                if held is not None and obj in inside:
                     held.objects.unlink(obj)
 
 
@@ -295,7 +296,7 @@ def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object | N
             made.constraints.remove(constraint)
         if record.model is not None:
             record.model = copies[rig]
-        record.built_name = made.name
+        record.built_name, record.original_uid = made.name, obj.session_uid
         for name in ("rest_parent_inverse", "is_at_simulated_pose", "inertia_proxy_share"):
             record.property_unset(name)
         record.inertia_proxy = record.inertia_proxy_constraint = record.inertia_proxy_of = None
@@ -320,6 +321,10 @@ def remove_simulated_copies(simulation: bpy.types.Scene) -> None:
     world = simulation.rigidbody_world
     folders += [held for held in (world.collection, world.constraints) if held is not None] if world is not None else []
     data = {obj.data for obj in objects}
+    for owner in (simulation, *objects, *(each for each in data if each is not None)):
+        end_states_of(owner)
+    if all(each == simulation or each.library is not None for each in bpy.data.scenes):
+        bpy.data.scenes.new("Scene")  # the user deleted every other one
     bpy.data.scenes.remove(simulation)
     bpy.data.batch_remove([*objects, *folders])
     bpy.data.batch_remove([each for each in data if each is not None and not each.users])

@@ -329,6 +329,12 @@ def simulated_copies(simulation: bpy.types.Scene) -> dict[bpy.types.Object, bpy.
     return {original: rig for original, rig in found if original != rig}
 
 
+def copy_of(obj: bpy.types.Object, copy: bpy.types.Object | None, role: str) -> bpy.types.Object | None:
+    """Return the copy of a part in a simulated copy of its mechanism, or None."""
+    made = parts(copy, role) if copy is not None else ()
+    return next((each for each in made if record_of(each).original_uid == obj.session_uid), None)
+
+
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
     """Return the mechanism's child collection of helpers; without one, as in a file of 1.0, that of the joints."""
     children = settings(rig).collection.children

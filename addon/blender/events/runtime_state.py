@@ -57,6 +57,12 @@ def end_state(kind: type[RuntimeState], owner: bpy.types.ID | int | None = None)
         _store.get(kind, {}).pop(owner if isinstance(owner, int) else owner.session_uid, None)
 
 
+def end_states_of(owner: bpy.types.ID) -> None:
+    """End all states of a datablock, before it is removed."""
+    for states in _store.values():
+        states.pop(owner.session_uid, None)
+
+
 def end_states(lifetime: Lifetime) -> None:
     """End the states whose lifetime is at most this one."""
     for kind in [kind for kind in _store if kind.lifetime <= lifetime]:

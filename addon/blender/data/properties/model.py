@@ -162,6 +162,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     keeps_source: BoolProperty(description="It had modifiers when physics was added, and the user chooses its source")
     is_ground: BoolProperty(description="Ground of the scene's mechanisms")
     is_collision_filter: BoolProperty(description="Its constraint is a collision filter of two bodies")
+    original_uid: IntProperty(description="session_uid of the object that this simulated copy was made of; 0 if none")
     is_at_simulated_pose: BoolProperty(description="A simulation placed the body by its parent inverse matrix")
     rest_parent_inverse: FloatVectorProperty(
         size=(4, 4), subtype="MATRIX", description="Parent inverse matrix without the simulation"

@@ -308,6 +308,7 @@ def models_without_armature(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     rigs = {rig for rig in of_scene if rig is not None}
     rigs |= {rig for data in bpy.data.armatures if (rig := armature_settings(data).rig) is not None}
     lost = [rig for rig in rigs if rig.type == "ARMATURE" and not rig.users_scene and not is_foreign(rig)]
+    lost = [rig for rig in lost if not settings(rig).original_uid]
     if not lost:
         return []
     held = {record_of(obj).model for obj in bpy.data.objects if record_of(obj).role == "BODY" and obj.users_collection}

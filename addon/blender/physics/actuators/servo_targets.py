@@ -19,10 +19,11 @@ from ....core.model import Array
 from ....core.report import FormatError, Message, Report
 from ...animation import gait
 from ...animation.rotation_stops import clamp_bone_values, stop_range
-from ...data.access import record_of, settings
-from ...data.channels import is_screw_driver_curve, pose_curves, servo_channels, settings_curves
+from ...compat import action_curves
+from ...data.access import armature_of, record_of, settings
+from ...data.channels import bone_of_path, is_screw_driver_curve, pose_curves, servo_channels, settings_curves
 from ...data.conversion import add_to_report
-from ...data.queries import original_of
+from ...data.queries import original_of, parts
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
 from ..world.rigidbody_world import FRAME_RATE, first_frame, frame_rate
@@ -268,16 +269,28 @@ def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     That is: strips and drivers of the mechanism, the scene's gravity, bodies that follow keyframes, animated force
     fields.
     """
-    if has_mixed_animation(rig) or _is_animated(scene):
+    if has_mixed_animation(rig) or _is_animated(scene) or _is_carried_by_animation(rig):
         return True
     world = scene.rigidbody_world
     held = world.collection if world is not None else None
     for obj in held.objects if held is not None else ():
         if record_of(obj).model == rig or is_static(obj) or obj.rigid_body is None:
             continue
-        if obj.rigid_body.kinematic or _is_animated(obj):
+        if _is_object_animated(obj) or (obj.rigid_body.kinematic and record_of(obj).model is not None):
             return True
     return any(obj.field is not None and obj.field.type != "NONE" and _is_object_animated(obj) for obj in scene.objects)
+
+
+def _is_carried_by_animation(rig: bpy.types.Object) -> bool:
+    """Return whether animation moves what a mechanism stands on: its armature's object, or bones of fixed bodies."""
+    if len(rig.constraints) or (rig.parent is not None and _is_object_animated(rig.parent)):
+        return True
+    fixed = {obj.parent_bone for obj in parts(rig, "BODY") if obj.rigid_body and obj.rigid_body.type == "PASSIVE"}
+    bones = armature_of(rig).bones
+    carrying = {bone.name for name in fixed if name in bones for bone in (bones[name], *bones[name].parent_recursive)}
+    data = rig.animation_data
+    curves = () if data is None or data.action is None else action_curves(rig, data.action, create=False) or ()
+    return any(not (name := bone_of_path(curve.data_path)) or name in carrying for curve in curves)
 
 
 def has_mixed_animation(rig: bpy.types.Object) -> bool:

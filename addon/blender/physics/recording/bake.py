@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 import bpy
@@ -25,7 +25,7 @@ from ...data.channels import (
     settings_curves,
 )
 from ...data.conversion import add_to_report
-from ...data.queries import simulated_copies, simulates_here
+from ...data.queries import simulated_copies, simulates_here, simulation_scene_of
 from ...rig.ball_channels import coordinates_from_keys, nearest_rotation_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.joint_state import (
@@ -99,11 +99,12 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
             Message("Frame range: physics begins at frame {}, after the last frame {}. Choose a later end", first, last)
         )
     frames = np.arange(first, last + 1, dtype=np.float64)
-    stepped, moved, steps = _simulated_part(scene, rig)
-    before = stepped.frame_current, stepped.frame_subframe
     poses, values, lifts, targets, several, drives = [], [], [], [], [], []
-    slowed = time_stretched(scene, steps) if stepped == scene else nullcontext()
-    with _cache_range(stepped, first, first + (last - first) * steps), slowed:
+    with (
+        _stepped_scene(scene, rig) as (stepped, moved, steps),
+        _cache_range(stepped, first, first + (last - first) * steps),
+    ):
+        before = stepped.frame_current, stepped.frame_subframe
         try:
             reset_cache(stepped)
             rate = step_rate(stepped)
@@ -162,12 +163,29 @@ def _prepare_simulation(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         build_physics(scene, rig)
 
 
-def _simulated_part(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[bpy.types.Scene, bpy.types.Object, int]:
-    """Return the scene that is stepped, the mechanism in it, and the count of its steps for each frame."""
+@contextmanager
+def _stepped_scene(
+    scene: bpy.types.Scene, rig: bpy.types.Object
+) -> Iterator[tuple[bpy.types.Scene, bpy.types.Object, int]]:
+    """Context manager with the scene that is stepped, the mechanism in it, and the count of its steps for each frame.
+
+    A simulation that began at a later frame than the first is begun there again at the end.
+    """
     if simulates_here(scene):
-        return scene, rig, steps_per_frame(scene, rig)
+        steps = steps_per_frame(scene, rig)
+        with time_stretched(scene, steps):
+            yield scene, rig, steps
+        return
+    session, before = session_of(scene), simulation_scene_of(scene)
+    begin = 0 if before is None else before.frame_start
     simulation = prepare_simulation_scene(scene)
-    return simulation, simulated_copies(simulation)[rig], session_of(simulation).stretch
+    session.is_internal = True
+    try:
+        yield simulation, simulated_copies(simulation)[rig], session_of(simulation).stretch
+    finally:
+        session.is_internal = False
+        if begin > first_frame(scene):
+            prepare_simulation_scene(scene, begin)
 
 
 def _require_finite(joint_state: JointStateArrays, poses: Array, frame: int) -> None:

@@ -50,6 +50,7 @@ class ModelController:
 
     Attributes:
         rig: The armature; of a copy in a simulation scene. Drive and control law are the original's.
+        original_uid: ``session_uid`` of the original, or of the armature itself where it is no copy.
         joint_state: State of its joints.
         drive: KEYS, SERVO or LIMP at present.
         commanded_frame: The frame of the last commanded step.
@@ -57,6 +58,7 @@ class ModelController:
 
     def __init__(self, scene: bpy.types.Scene, rig: bpy.types.Object, stretch: int = 1) -> None:
         self.scene, self.rig, self._original = scene, rig, original_of(rig)
+        self.original_uid: int = self._original.session_uid
         self.joint_state: JointStateArrays = gather_joint_state(rig)
         self._settings = settings_curves(self._original)
         self.drive = ""

@@ -14,7 +14,7 @@ from mathutils import Matrix
 from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import record_of, settings, world_of
-from ...data.change_counter import SceneModels, change_key, models_between_changes
+from ...data.change_counter import SceneModels, edit_number, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.copied_mechanisms import copy_for_simulation, copy_obstacles, remove_simulated_copies
 from ...data.queries import is_simulation_scene, parts, rigs_in, simulated_copies, simulates_here, simulation_scene_of
@@ -242,8 +242,10 @@ def _advance_simulation(scene: bpy.types.Scene) -> None:
     later frame, the simulation begins there.
     """
     session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
+    if session.is_internal:
+        return
     last, session.last_frame = session.last_frame, frame
-    if session.is_internal or not _moved_by_physics(simulated_rigs(scene)):
+    if not _moved_by_physics(simulated_rigs(scene)):
         remove_unused_simulation(scene)
         return
     found = simulation_scene_of(scene)
@@ -251,21 +253,27 @@ def _advance_simulation(scene: bpy.types.Scene) -> None:
         start = found.frame_start
     begins = frame == start + 1 and last in (None, start)
     if frame <= first_frame(scene) or begins:  # at the first frame anything may have been edited
-        copied_at = session.prepared
-        found = prepare_simulation_scene(scene, start)
-        if not begins or session.prepared != copied_at or found.frame_current != start:
-            found.frame_set(start)
+        found = prepare_simulation_scene(scene, start, rewind=not begins)
     if found is None or frame <= start:
         return
-    goal = start + (frame - start) * session_of(found).stretch
-    if (begins or last == frame - 1) and found.frame_current < goal <= found.frame_current + session_of(found).stretch:
+    steps = session_of(found).stretch
+    goal, share = start + (frame - start) * steps, scene.frame_subframe * steps
+    before = start if last is None else last
+    came = found.frame_current == start + (before - start) * steps
+    if begins or (came and before < frame <= before + _MOST_SKIPPED):
         for step in range(found.frame_current + 1, goal + 1):
             found.frame_set(step)
-    else:
+    elif share:
+        found.frame_set(goal + int(share), subframe=share % 1.0)
+    elif found.frame_current != goal or found.frame_subframe or last != frame:  # each view layer calls the handlers
         run = cached_frames.cached_run_of(found)
         if run is not None and run.has_frames and session.mark != _fingerprint(scene):
             cached_frames.invalidate_run(found)
         found.frame_set(goal)
+
+
+#: Frames that playback may drop without an end of the simulation.
+_MOST_SKIPPED = 5
 
 
 def _fingerprint(scene: bpy.types.Scene, with_steps: bool = True) -> bytes:
@@ -274,22 +282,23 @@ def _fingerprint(scene: bpy.types.Scene, with_steps: bool = True) -> bytes:
 
 def _copy_key(scene: bpy.types.Scene) -> tuple[object, ...]:
     """Return a key that differs after a change of anything that the copies in a simulation scene have."""
-    return *change_key(), _fingerprint(scene, with_steps=False)
+    return edit_number(), len(scene.objects), _fingerprint(scene, with_steps=False)
 
 
-def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None) -> bpy.types.Scene:
-    """Return the simulation scene of a scene, with copies of the mechanisms as they are now.
+def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, rewind: bool = False) -> bpy.types.Scene:
+    """Return the simulation scene of a scene, with copies of the mechanisms as they are now, at its first frame.
 
     The settings of its world are those of the scene's. They are copied again after any change.
 
     Args:
         scene: The scene.
         begin: Frame at which the simulation begins; None: the scene's first.
+        rewind: Begin again even where nothing has changed.
     """
     session, found = session_of(scene), simulation_scene_of(scene)
-    rigs = list(simulated_rigs(scene))
-    for rig in rigs:
-        restore_rest_poses(rig)
+    begin = first_frame(scene) if begin is None else begin
+    rigs = [rig for rig in simulated_rigs(scene) if settings(rig).collection is not None]
+    restore_rest_poses(scene)
     if found is None or session.prepared != _copy_key(scene):
         if found is not None:
             remove_simulation(found)
@@ -302,12 +311,14 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None) -
         if found.rigidbody_world is not None:
             add_obstacles(found, copy_obstacles(scene, found))
         evaluated_depsgraph(found).update()
-        session.prepared = _copy_key(scene)
+        rewind = True
     moved = [copy for rig, copy in simulated_copies(found).items() if is_moved_by_physics(rig)]
     steps = min((steps_per_frame(found, copy) for copy in moved), default=1)
     session_of(found).stretch = steps
-    match_simulation_world(scene, found, rigs, steps, first_frame(scene) if begin is None else begin)
-    session.mark = _fingerprint(scene)
+    match_simulation_world(scene, found, rigs, steps, begin)
+    if rewind or found.frame_current != begin:
+        found.frame_set(begin)
+    session.mark, session.prepared = _fingerprint(scene), _copy_key(scene)
     return found
 
 
@@ -321,12 +332,13 @@ def remove_simulation(simulation: bpy.types.Scene) -> None:
 
 def remove_unused_simulation(scene: bpy.types.Scene) -> None:
     """Remove the simulation scene of a scene in which physics moves no mechanism any more."""
+    if session_of(scene).is_internal:
+        return
     simulation = simulation_scene_of(scene)
     if simulation is not None and not _moved_by_physics(simulated_rigs(scene)):
         remove_simulation(simulation)
         cached_frames.set_frame_note(scene, "")
-        for rig in rigs_in(scene):
-            restore_rest_poses(rig)
+        restore_rest_poses(scene)
 
 
 def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
@@ -347,16 +359,16 @@ def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> N
         if is_begun and drive != "KEYS" and run is not None and run.has_frames:
             _show_bodies(rig, copy, simulation, depsgraph)
         else:
-            restore_rest_poses(rig)
+            restore_rest_poses(scene, rig)
 
 
 def _show_bodies(
     rig: bpy.types.Object, copy: bpy.types.Object, simulation: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
 ) -> None:
     simulated = evaluated_depsgraph(simulation)
-    copies = {record_of(made).source_id: made for made in parts(copy, "BODY")}
+    copies = {record_of(made).original_uid: made for made in parts(copy, "BODY")}
     for obj in parts(rig, "BODY"):
-        made = copies.get(record_of(obj).source_id)
+        made = copies.get(obj.session_uid)
         if made is None or obj.parent is None:
             continue
         parent = obj.parent.evaluated_get(depsgraph)
@@ -373,10 +385,10 @@ def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) ->
     found, frame = simulation_scene_of(scene), max(scene.frame_current, first_frame(scene))
     run = None if found is None else cached_frames.cached_run_of(found)
     if _moved_by_physics(simulated_rigs(scene)) and (run is None or not run.has_frames):
-        prepare_simulation_scene(scene, frame).frame_set(frame)
+        prepare_simulation_scene(scene, frame, rewind=True)
         session_of(scene).last_frame = frame
     if drive == "KEYS":
-        restore_rest_poses(rig)
+        restore_rest_poses(scene, rig)
 
 
 @persistent
@@ -384,8 +396,7 @@ def restore_before_save(*_args: Any) -> None:
     """Show bodies on their bones before the file is saved: simulated poses are no part of it."""
     for scene in bpy.data.scenes[:]:
         remove_unused_simulation(scene)
-        for rig in rigs_in(scene):
-            restore_rest_poses(rig)
+        restore_rest_poses(scene)
 
 
 @persistent
@@ -400,6 +411,10 @@ def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
     if not simulates_here(scene):
         remove_unused_simulation(scene)
+    known = {each.session_uid for each in bpy.data.scenes}
+    for each in [each for each in bpy.data.scenes if is_simulation_scene(each)]:
+        if each.knuckle_shown_uid not in known:  # type: ignore[attr-defined]
+            remove_simulation(each)
     world, session = scene.rigidbody_world, session_of(scene)
     if world is None or session.is_internal or is_emptying_simulation(scene):
         return
@@ -528,6 +543,7 @@ def reset_after_load(*_args: Any) -> None:
     for scene in [each for each in bpy.data.scenes if is_simulation_scene(each)]:
         remove_simulated_copies(scene)
     for scene in bpy.data.scenes:
+        restore_rest_poses(scene)  # after a recovery: no handler is called before an automatic save
         switch_world_off(scene)
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):

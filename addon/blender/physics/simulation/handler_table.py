@@ -18,9 +18,16 @@ from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
 from ...data.facts import DOF_PROPERTIES, WORLD_PROPERTIES, copy_fields
 from ...data.properties.joint import KnuckleDof
-from ...data.queries import is_simulation_scene, parts, rig_of, simulated_copies, simulates_here, simulation_scene_of
+from ...data.queries import (
+    copy_of,
+    is_simulation_scene,
+    parts,
+    rig_of,
+    simulated_copies,
+    simulates_here,
+    simulation_scene_of,
+)
 from ...data.rigid_bodies import apply_masses
-from ...data.twin_links import parts_by_id
 from ...events.handlers import Handlers, connect, disconnect, register_states, unregister_states
 from ...events.runtime_state import Lifetime
 from ...events.signals import Signal, writing_records
@@ -102,7 +109,7 @@ def apply_joint_edit(empty: bpy.types.Object) -> None:
         return
     live_solver.invalidate_loops(rig)
     copy = _simulated_copy(rig)
-    made = None if copy is None else parts_by_id(copy, "JOINT").get(record_of(empty).source_id)
+    made = copy_of(empty, copy, "JOINT")
     if made is not None:
         with writing_records():
             for dof, other in zip(dof_records(empty), dof_records(made), strict=False):
@@ -158,8 +165,8 @@ def apply_world_choice(scene: bpy.types.Scene) -> None:
     simulation = simulation_scene_of(scene)
     if simulation is not None:
         remove_simulation(simulation)
+    restore_rest_poses(scene)
     for rig in rigs:
-        restore_rest_poses(rig)
         clear_physics(scene, rig)
     for rig, drive, typed in zip(rigs, drives, frictions, strict=True):
         add_to_report(rig, build_physics(scene, rig))
@@ -173,7 +180,7 @@ def apply_body_edit(obj: bpy.types.Object) -> None:
         apply_masses(obj)
     rig = record_of(obj).model
     copy = None if rig is None else _simulated_copy(rig)
-    made = None if copy is None else parts_by_id(copy, "BODY").get(record_of(obj).source_id)
+    made = copy_of(obj, copy, "BODY")
     if made is not None:
         record_of(made).mass = record_of(obj).mass
         apply_masses(made)

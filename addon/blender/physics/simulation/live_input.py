@@ -35,10 +35,11 @@ from ...compat import action_curves, new_curve, played_action, use_action
 from ...data.access import armature_of, record_of, settings
 from ...data.channels import servo_channels
 from ...data.properties.model import input_property_name
+from ...data.queries import simulated_copies, simulates_here, simulation_scene_of
 from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from ..actuators.joint_state import gather_joint_state
 from ..world.rigidbody_world import first_frame, frame_rate
-from .session import drop_controller
+from .session import drop_controller, session_of
 
 
 class EndReason(Enum):
@@ -183,9 +184,13 @@ class LiveSession:
 
     def _simulated(self) -> dict[str, float]:
         """Return the simulated values of servos by joint id."""
-        assert self._joint_state is not None
-        values = self._joint_state.coordinates(self._joint_state.poses())
-        return dict(zip(self._joint_state.joints, values.tolist(), strict=True))
+        simulation = None if simulates_here(self.scene) else simulation_scene_of(self.scene)
+        copy = None if simulation is None else simulated_copies(simulation).get(self.rig)
+        run = None if simulation is None or copy is None else session_of(simulation).controller_of(copy)
+        joint_state = self._joint_state if run is None else run.joint_state
+        assert joint_state is not None
+        values = joint_state.coordinates(joint_state.poses())
+        return dict(zip(joint_state.joints, values.tolist(), strict=True))
 
     def _pose(self, values: dict[str, float]) -> None:
         """Pose the bones as at the beginning, except for these servos."""

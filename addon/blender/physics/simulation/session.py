@@ -158,6 +158,8 @@ def drop_controller(rig: bpy.types.Object) -> None:
     """Remove the controller of a mechanism, whose references may be invalid."""
     for each in all_sessions():
         each.controllers.pop(rig.session_uid, None)
+        for uid in [uid for uid, run in each.controllers.items() if run.original_uid == rig.session_uid]:
+            del each.controllers[uid]  # that of its simulated copy
 
 
 def mark_unsimulated(rig: bpy.types.Object) -> None:

@@ -231,7 +231,7 @@ def is_physics_complete(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     welded = welded_to_world(records.values())
     needed = [empty for empty, joint in records.items() if _needs_constraint(joint, welded)]
     if not simulates_here(scene):
-        return all(empty.name in world.constraints.objects for empty in needed)
+        return set(needed) <= set(world.constraints.objects)
     linked, anchor = set(world.constraints.objects), own_anchor(rig)
     anchored = anchor is not None and anchor.name in world.collection.objects
     if any(record_of(obj).inertia_proxy_share and own_inertia_proxy(obj) is None for obj in parts(rig, "BODY")):
@@ -393,7 +393,8 @@ def find_leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     if scene.rigidbody_world is None:
         return []
     rigs = (armature_settings(data).rig for data in bpy.data.armatures)
-    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+    lost = [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+    return [rig for rig in lost if not settings(rig).original_uid]
 
 
 def remove_leftovers(scene: bpy.types.Scene) -> int:

@@ -142,9 +142,9 @@ def place_simulated(obj: bpy.types.Object, pose: Matrix, parent: Matrix) -> None
     obj.matrix_parent_inverse = parent.inverted_safe() @ pose @ obj.matrix_basis.inverted_safe()
 
 
-def restore_rest_poses(rig: bpy.types.Object) -> None:
-    """Show a mechanism's bodies on their bones again."""
-    for obj in parts(rig, "BODY"):
+def restore_rest_poses(scene: bpy.types.Scene, rig: bpy.types.Object | None = None) -> None:
+    """Show the bodies of a scene on their bones again: those of a mechanism, or all, whatever became of theirs."""
+    for obj in scene.objects if rig is None else parts(rig, "BODY"):
         record = record_of(obj)
         if record.is_at_simulated_pose:
             obj.matrix_parent_inverse = record.rest_parent_inverse

@@ -14,7 +14,7 @@ from ....core.report import Message, Report
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
-from ...data.queries import rigs_in, simulates_here
+from ...data.queries import is_simulation_scene, rigs_in, simulates_here
 from .membership import SIMULATED_FRAMES, simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
 from .solver_settings import (
     SolverSettings,
@@ -71,7 +71,7 @@ def ensure_world(
             scene.gravity = world_gravity(rig)
     elif simulates_here(scene):
         if has_other_gravity(scene, rig):
-            report.warn("gravity-kept", Message("Gravity of the scene: {}", _gravity_difference(scene, rig)))
+            report.warn("gravity-kept", _gravity_message(scene, rig))
         if stopped := stopped_world_message(scene):
             report.warn("world-stopped", stopped)
     _fit_new_world(scene, rig, others, report)
@@ -160,9 +160,16 @@ def has_other_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
 
 
-def _gravity_difference(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+def _gravity_message(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
-    return f"unchanged ({stays}), the mechanism has ({wanted}). Set it in Scene properties, Gravity"
+    if is_simulation_scene(scene):
+        return Message(
+            "Gravity: ({}) is simulated, that of the scene's first mechanism; this one has ({})", stays, wanted
+        )
+    return Message(
+        "Gravity of the scene: {}",
+        f"unchanged ({stays}), the mechanism has ({wanted}). Set it in Scene properties, Gravity",
+    )
 
 
 def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
@@ -173,7 +180,7 @@ def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             lines.remove(number)
     if has_other_gravity(scene, rig):
         report = Report()
-        report.warn("gravity-kept", Message("Gravity of the scene: {}", _gravity_difference(scene, rig)))
+        report.warn("gravity-kept", _gravity_message(scene, rig))
         add_to_report(rig, report)
 
 

@@ -20,6 +20,7 @@ from addon.blender.data.queries import parts, simulation_scene_of
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation.cached_frames import frame_note
+from addon.blender.physics.simulation.session import all_sessions, session_of
 from addon.blender.physics.simulation.setup import clear_physics
 from addon.blender.scene.read.mechanism import extract
 from addon.core.accuracy import accuracy_rows
@@ -491,3 +492,161 @@ def test_copies_are_simulated_like_the_mechanism_itself(blank: Any, path: Path, 
         texts[-1] += sorted(line.message for line in settings(rig).report if "Scene:" not in line.message)
     assert np.abs(found[0] - found[1]).max() < 1e-4
     assert texts[0] == texts[1]
+
+
+# ---------------------------------------------------------------- what carries, obstacles, copies within a mechanism
+
+
+@pytest.mark.parametrize("carrier", ["parent", "location", "bone"])
+def test_a_mechanism_on_a_moving_base_goes_with_it_at_any_frame_rate(scene: Any, carrier: str) -> None:
+    """A base that is keyed to go 1 m in a second is there after a second, whatever moves it."""
+    scene.render.fps = 24
+    rig = crawler("KEYS")
+    rig.animation_data.action = None
+    root = parts(rig, "BODY")[0]
+    record_of(root).immobile = True
+    moved, path = rig, "location"
+    if carrier == "parent":
+        moved = bpy.data.objects.new("cart", None)
+        scene.collection.objects.link(moved)
+        rig.parent = moved
+    elif carrier == "bone":
+        moved = rig.pose.bones[root.parent_bone]
+        for number in range(3):
+            moved.lock_location[number] = False
+    for frame, way in ((1, 0.0), (25, 1.0), (49, 2.0)):
+        moved.location[0] = way
+        moved.keyframe_insert(path, frame=frame)
+    action = (rig.parent or rig).animation_data.action
+    for curve in curves_of(rig) if carrier != "parent" else ():
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    assert action is not None
+    keyed = shown(scene, rig, 25)[-1, 0]
+    settings(rig).drive = "SERVO"
+    assert shown(scene, rig, 25)[-1, 0] == pytest.approx(keyed, abs=1e-3)
+
+
+def test_a_duplicated_body_does_not_take_the_place_of_its_original(scene: Any) -> None:
+    rig = crawler("KEYS")
+    body = parts(rig, "BODY")[1]
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj == body)
+    bpy.context.view_layer.objects.active = body
+    bpy.ops.object.duplicate()
+    twin = bpy.context.active_object
+    twin.matrix_world.translation.x -= 6.0
+    twin.location.x -= 6.0
+    settings(rig).drive = "LIMP"
+    shown(scene, rig, 10)
+    assert abs(world_of(body)[0, 3]) < 3.0
+
+
+def test_obstacles_at_rest_leave_the_rate_of_the_control(scene: Any) -> None:
+    scene.render.fps = 24
+    cube = bpy.data.objects.new("cube", bpy.data.meshes.new("cube"))
+    cube.data.from_pydata([(8.0, 0.0, 0.0), (9.0, 0.0, 0.0), (8.0, 1.0, 0.0)], [], [(0, 1, 2)])
+    chosen = bpy.data.collections.new("chosen")
+    chosen.objects.link(cube)
+    scene.collection.children.link(chosen)
+    scene.knuckle_obstacles = chosen
+    crawler("SERVO")
+    scene.frame_set(1)
+    assert session_of(simulation_scene_of(scene)).stretch == 3
+    cube.keyframe_insert("location", frame=1)
+    bpy.context.view_layer.update()
+    scene.frame_set(1)
+    assert session_of(simulation_scene_of(scene)).stretch == 1
+
+
+def test_subframes_are_between_the_frames(scene: Any) -> None:
+    scene.render.fps = 24
+    rig = crawler()
+    path = shown(scene, rig, 10)[:, 0, 2]
+    scene.frame_set(9, subframe=0.5)
+    assert path[9] < places(rig)[0, 2] < path[8]
+
+
+def test_live_input_records_the_simulated_values(scene: Any) -> None:
+    """At every frame the recorded values are those of the poses that the scene shows."""
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
+    from addon.blender.physics.simulation.live_input import LiveSession
+
+    rig = crawler("SERVO")
+    recorder = LiveSession.__new__(LiveSession)
+    recorder.scene, recorder.rig = scene, rig
+    recorder._joint_state = seen = gather_joint_state(rig)
+    for frame in range(1, 12):
+        scene.frame_set(frame)
+        if frame > 1:
+            assert [*recorder._simulated().values()] == pytest.approx(seen.coordinates(seen.poses()), abs=1e-4)
+
+
+# ---------------------------------------------------------------- what stays, and how often it is copied
+
+
+def test_a_recording_leaves_a_simulation_that_began_later(scene: Any) -> None:
+    rig = crawler("KEYS")
+    for frame in range(1, 11):
+        scene.frame_set(frame)
+    settings(rig).drive = "LIMP"
+    height = places(rig)[0, 2]
+    record(scene, rig, 5)
+    for frame in range(11, 15):
+        scene.frame_set(frame)
+    assert places(rig)[0, 2] < height - 0.005
+    assert not frame_note(scene)
+
+
+@pytest.mark.parametrize("way", ["moved to another collection", "without its armature", "opened without handlers"])
+def test_no_body_stays_at_a_simulated_pose(scene: Any, way: str, tmp_path: Path) -> None:
+    rig = crawler()
+    body = parts(rig, "BODY")[1]
+    shown(scene, rig, 15)
+    if way == "moved to another collection":
+        for folder in body.users_collection:
+            if folder != scene.rigidbody_world.collection:
+                folder.objects.unlink(body)
+        scene.collection.objects.link(body)
+        settings(rig).drive = "KEYS"
+        scene.frame_set(1)
+    elif way == "without its armature":
+        delete(rig)
+        bpy.context.view_layer.update()
+    else:
+        handlers = [*bpy.app.handlers.save_pre], [*bpy.app.handlers.save_post]
+        bpy.app.handlers.save_pre.clear()
+        bpy.app.handlers.save_post.clear()
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "auto.blend"))
+        bpy.app.handlers.save_pre.extend(handlers[0])
+        bpy.app.handlers.save_post.extend(handlers[1])
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "auto.blend"))
+    assert not [obj.name for obj in bpy.context.scene.objects if record_of(obj).is_at_simulated_pose]
+
+
+def test_the_only_scene_of_the_user_is_deleted(scene: Any) -> None:
+    crawler()
+    other = bpy.data.scenes.new("other")
+    bpy.data.scenes.remove(scene)
+    bpy.context.view_layer.update()
+    other.view_layers[0].update()
+    bpy.data.objects.new("any", None)
+    other.collection.objects.link(bpy.data.objects["any"])
+    other.view_layers[0].update()
+    assert [each.name for each in bpy.data.scenes] == ["other"]
+
+
+@pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
+def test_mechanisms_are_copied_once_while_nothing_changes(scene: Any, drive: str) -> None:
+    """And states of removed copies do not pile up."""
+    rig = crawler(drive)
+    shown(scene, rig, 4)
+    first = simulation_scene_of(scene).session_uid
+    for _ in range(3):
+        shown(scene, rig, 4)
+        assert simulation_scene_of(scene).session_uid == first
+    for _ in range(3):
+        rig.location.x += 1.0
+        shown(scene, rig, 4)
+    assert simulation_scene_of(scene).session_uid != first
+    assert len(all_sessions()) <= 3
