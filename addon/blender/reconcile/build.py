@@ -280,7 +280,7 @@ def _restore_scene_state(scene: bpy.types.Scene, state: _SceneState) -> None:
     scene.frame_end, scene.gravity, scene.use_gravity = state.frame_end, state.gravity, state.use_gravity
     world = scene.rigidbody_world
     if world is not None and state.span is None:
-        with bpy.context.temp_override(scene=scene):
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
             bpy.ops.rigidbody.world_remove()
     elif world is not None:
         world.point_cache.frame_start, world.point_cache.frame_end = state.span

@@ -267,7 +267,7 @@ def _set_cache_protected(scene: bpy.types.Scene, on: bool) -> None:
     """Mark a cache as baked, or not: Blender then discards nothing."""
     cache = world_of(scene).point_cache
     if cache.is_baked != on:
-        with bpy.context.temp_override(scene=scene, point_cache=cache):
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0], point_cache=cache):
             (bpy.ops.ptcache.bake_from_cache if on else bpy.ops.ptcache.free_bake)()
 
 

@@ -92,7 +92,7 @@ def detach_from_simulation(scene: bpy.types.Scene, empties: ObjectSequence) -> N
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
     enabled = world.enabled
     if world.point_cache.is_baked:  # it would be outdated after this
-        with bpy.context.temp_override(scene=scene, point_cache=world.point_cache):
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0], point_cache=world.point_cache):
             bpy.ops.ptcache.free_bake()
     world.enabled = True
     try:

@@ -58,7 +58,7 @@ def ensure_world(
     if world is None or came:
         _inherit_backup(scene, rig, others)
         if world is None:
-            with bpy.context.temp_override(scene=scene):
+            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
                 bpy.ops.rigidbody.world_add()
             world = world_of(scene)
         if not before.made_world:  # else the user deleted ours, whose gravity is still set
@@ -434,7 +434,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         _drop_collections(world, before)
     elif not any(c is not None and len(c.objects) for c in (world.collection, world.constraints)):
         _drop_collections(world, before)
-        with bpy.context.temp_override(scene=scene):
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
             bpy.ops.rigidbody.world_remove()
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
