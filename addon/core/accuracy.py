@@ -212,6 +212,9 @@ def _format_two_digits(value: float) -> str:
 
 # ---------------------------------------------------------------- selection of substeps and iterations
 
+#: Steps per radian of a spring's oscillation.
+STEPS_PER_RADIAN = 4.0
+
 #: Steps per second and iterations of the ladder, from the fewest to the most.
 _LADDER = (
     (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (4200, 10), (6000, 10), (8400, 10),

@@ -110,7 +110,7 @@ def delete_bones(*names: str) -> Harm:
     def harm() -> None:
         import bpy
 
-        rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        rig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
         bpy.context.view_layer.objects.active = rig
         bpy.ops.object.mode_set(mode="EDIT")
         for name in names or [bone.name for bone in rig.data.edit_bones]:

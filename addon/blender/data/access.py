@@ -7,6 +7,7 @@ import uuid
 from typing import cast
 
 import bpy
+import numpy as np
 from mathutils import Matrix
 
 from .properties.action import KnuckleAction
@@ -41,10 +42,19 @@ def world_of(scene: bpy.types.Scene) -> bpy.types.RigidBodyWorld:
     return cast(bpy.types.RigidBodyWorld, scene.rigidbody_world)
 
 
+def original_of(rig: bpy.types.Object) -> bpy.types.Object:
+    """Return the mechanism that a simulated copy belongs to; any other mechanism itself."""
+    uid = settings(rig).original_uid
+    known = map(armature_settings, bpy.data.armatures if uid else ())
+    return next((each.rig for each in known if each.rig is not None and each.rig.session_uid == uid), rig)
+
+
 def rest_parent_inverse(obj: bpy.types.Object) -> Matrix:
     """Return an object's parent inverse matrix without the effect of a simulation that shows it elsewhere."""
     record = record_of(obj)
-    return record.rest_parent_inverse if record.is_at_simulated_pose else obj.matrix_parent_inverse
+    if not record.is_at_simulated_pose:
+        return obj.matrix_parent_inverse
+    return Matrix(np.reshape(record.rest_parent_inverse[:], (4, 4)).tolist())
 
 
 def bodies_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:

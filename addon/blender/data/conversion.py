@@ -18,12 +18,11 @@ import numpy as np
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Entry, Report, message_from_parts, message_parts
 from ..events.signals import notify_joint, writing_records
-from .access import record_of, settings
+from .access import original_of, record_of, settings
 from .datablocks import changed_values, update_properties
 from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
 from .properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
-from .queries import original_of
 
 _EMPTY: Mapping[Any, Any] = {}
 

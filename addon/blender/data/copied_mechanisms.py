@@ -306,7 +306,7 @@ def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object | N
             _clear_physics_links(record.joint)
     for bone in copies[rig].pose.bones:
         for held in bone.constraints:
-            if getattr(held, "target", None) == rig:
+            if "target" in held.bl_rna.properties and held.target == rig:  # type: ignore[attr-defined]
                 held.target = copies[rig]  # type: ignore[attr-defined]
     for restraint in settings(copies[rig]).restraints:
         restraint.motors.clear()

@@ -9,7 +9,7 @@ from functools import cached_property
 import bpy
 
 from ...core.report import Message
-from .access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
+from .access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, original_of, record_of, settings
 from .caching import is_memoizing, memoized, prime_memo
 from .properties.model import DATA_VERSION
 
@@ -314,13 +314,6 @@ def is_simulation_scene(scene: bpy.types.Scene) -> bool:
 def simulates_here(scene: bpy.types.Scene) -> bool:
     """Return whether the mechanisms of a scene are simulated in its own rigid-body world."""
     return is_simulation_scene(scene) or scene.knuckle_simulate_here  # type: ignore[attr-defined]
-
-
-def original_of(rig: bpy.types.Object) -> bpy.types.Object:
-    """Return the mechanism that a simulated copy belongs to; any other mechanism itself."""
-    uid = settings(rig).original_uid
-    known = map(armature_settings, bpy.data.armatures if uid else ())
-    return next((each.rig for each in known if each.rig is not None and each.rig.session_uid == uid), rig)
 
 
 def simulated_copies(simulation: bpy.types.Scene) -> dict[bpy.types.Object, bpy.types.Object]:

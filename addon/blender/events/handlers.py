@@ -71,9 +71,9 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
     "save_pre": (
         "physics.simulation.live_input.unpose_before_save",
         "animation.rotation_stops.before_save",
-        "physics.simulation.frame_handlers.restore_before_save",
+        "physics.simulation.simulation_scene.restore_before_save",
     ),
-    "save_post": ("physics.simulation.frame_handlers.show_after_save",),
+    "save_post": ("physics.simulation.simulation_scene.show_after_save",),
     "frame_change_pre": ("physics.simulation.handler_table._before_frame",),
     "frame_change_post": (
         "physics.simulation.handler_table._after_frame",

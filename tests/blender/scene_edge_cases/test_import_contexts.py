@@ -15,6 +15,7 @@ import pytest
 from addon.blender.data.access import settings
 from addon.blender.data.queries import parts
 from addon.blender.ui.base import operators
+from tests.support.emptied import simulate_in_own_world
 from tests.support.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
 from tests.support.libraries import load, saved
 from tests.support.scenes import pick
@@ -83,6 +84,7 @@ def test_a_layer_is_looked_through_once_for_all_that_comes(blank: Any, monkeypat
 def test_into_another_scene_than_the_window_shows(blank: Any, tmp_path: Path) -> None:
     clean()
     shown, other = blank.scene, bpy.data.scenes.new("Other")
+    simulate_in_own_world(other)
     block = a_cube()
     bpy.context.view_layer.update()
     before = snapshot()

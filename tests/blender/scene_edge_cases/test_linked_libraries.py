@@ -18,7 +18,7 @@ from tests.support.small import MOTION
 from tests.support.snapshot import changed, snapshot
 
 #: Operators that need no model, and those that make one.
-_OTHERS = {"add_mechanism", "copy_check", "new_model", "self_check"}
+_OTHERS = {"add_mechanism", "copy_check", "copy_install_command", "new_model", "self_check"}
 
 
 @pytest.mark.parametrize(("kind", "name"), [("Collection", "duo"), ("Object", "Left Leg"), ("Scene", "Scene")])

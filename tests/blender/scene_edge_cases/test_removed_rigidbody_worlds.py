@@ -19,6 +19,7 @@ import bpy
 import addon
 addon.register()
 bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+bpy.context.scene.knuckle_simulate_here = True
 assert bpy.ops.import_scene.mechanism(filepath=sys.argv[1]) == {"FINISHED"}
 rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
 scene = bpy.context.scene

@@ -104,9 +104,11 @@ def test_the_panel_shows_the_simulation_accuracy_after_a_bake(rig: Any) -> None:
     assert ("label", "Servos, frames 1 to 6") in drawn
     labels = [text for kind, text in drawn if kind == "label"]
     assert {"Joint separation", "Tracking error", "Stop overrun", "Penetration"} <= set(labels)
-    assert [what for kind, what in drawn if kind == "operator"] == ["knuckle.select_part"] * 2 + [
-        "knuckle.select_worst"
-    ]
+    shown = [what for kind, what in drawn if kind == "operator"]
+    assert shown.count("knuckle.select_part") == 2
+    assert {*shown} == {
+        "knuckle.select_part", "knuckle.select_worst", "knuckle.check_convergence", "knuckle.compare_mujoco",
+    }  # fmt: skip
 
 
 def test_inputs_are_those_that_the_gait_reads(rig: Any) -> None:

@@ -162,11 +162,9 @@ class KnuckleObject(bpy.types.PropertyGroup):
     keeps_source: BoolProperty(description="It had modifiers when physics was added, and the user chooses its source")
     is_ground: BoolProperty(description="Ground of the scene's mechanisms")
     is_collision_filter: BoolProperty(description="Its constraint is a collision filter of two bodies")
-    original_uid: IntProperty(description="session_uid of the object that this simulated copy was made of; 0 if none")
+    original_uid: IntProperty(description="Number of the object that this simulated copy was made of; 0 if none")
     is_at_simulated_pose: BoolProperty(description="A simulation placed the body by its parent inverse matrix")
-    rest_parent_inverse: FloatVectorProperty(
-        size=(4, 4), subtype="MATRIX", description="Parent inverse matrix without the simulation"
-    )
+    rest_parent_inverse: FloatVectorProperty(size=16, description="Parent inverse matrix without the simulation")
 
 
 class KnuckleMaterial(bpy.types.PropertyGroup):
@@ -277,10 +275,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
     document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
     collection: PointerProperty(type=bpy.types.Collection)
     rig: PointerProperty(type=bpy.types.Object)
-    original_uid: IntProperty(
-        description="session_uid of the mechanism of which this is the simulated copy; 0 for no copy. Not a pointer: "
-        "Blender would evaluate its animation with that of the copy"
-    )
+    #: Not a pointer: Blender would evaluate the original's animation with that of the copy.
+    original_uid: IntProperty(description="Number of the mechanism that this simulated copy was made of; 0 if none")
     controls: PointerProperty(type=KnuckleControls)
     gait_inputs: StringProperty(description="Inputs that the gait reads, separated by commas")
     drive: EnumProperty(
@@ -475,7 +471,7 @@ def register() -> None:
         description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}
     )
     bpy.types.Scene.knuckle_shown_uid = IntProperty(  # type: ignore[attr-defined]
-        description="session_uid of the scene whose mechanisms this one simulates; 0 for other scenes",
+        description="Number of the scene whose mechanisms this one simulates; 0 for other scenes",
         options={"HIDDEN"},
     )
     bpy.types.Scene.knuckle_simulate_here = BoolProperty(  # type: ignore[attr-defined]

@@ -90,7 +90,7 @@ class KnuckleAccuracy(bpy.types.PropertyGroup):
     source: PointerProperty(type=bpy.types.Action, description="Action that was assigned when it began")
     path_shift: FloatProperty(description="Path shift as a share of the mechanism's size")
     path_seconds: FloatProperty(description="Time (s) over which it was measured")
-    path_contacts: BoolProperty(description="Whether there were contacts in that time")
+    path_contacts: BoolProperty(description="There were contacts in that time")
     last_frame: IntProperty(description="Last frame of the simulation")
     differences: CollectionProperty(type=KnuckleBodyDifference, description="Differences from MuJoCo")
 

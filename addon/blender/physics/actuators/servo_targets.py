@@ -20,10 +20,10 @@ from ....core.report import FormatError, Message, Report
 from ...animation import gait
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...compat import action_curves
-from ...data.access import armature_of, record_of, settings
+from ...data.access import armature_of, original_of, record_of, settings
 from ...data.channels import bone_of_path, is_screw_driver_curve, pose_curves, servo_channels, settings_curves
 from ...data.conversion import add_to_report
-from ...data.queries import original_of, parts
+from ...data.queries import parts
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
 from ..world.rigidbody_world import FRAME_RATE, first_frame, frame_rate

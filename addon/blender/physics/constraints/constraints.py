@@ -15,6 +15,7 @@ from typing import Any
 
 import bpy
 
+from ....core.accuracy import STEPS_PER_RADIAN
 from ...data.access import constraint_of, record_of, settings
 from ...data.caching import joint_record
 from ...data.conversion import has_spring_or_damper, joint_has_stops, read_stops
@@ -22,7 +23,6 @@ from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
 from ..world.anchor import SOFT_CFM, JointEnds, joint_ends
 from ..world.scale import NewObjectDefaults, model_scale
-from ..world.solver_settings import STEPS_PER_RADIAN
 from .generic6dof import (
     HALF_TURN,
     UNLIMITED_DISTANCE,

@@ -37,7 +37,6 @@ from ..actuators.joint_state import (
 )
 from ..actuators.servo_targets import steps_per_frame
 from ..simulation import cached_frames
-from ..simulation.frame_handlers import prepare_simulation_scene
 from ..simulation.recording import (
     Recording,
     SimulationError,
@@ -48,6 +47,7 @@ from ..simulation.recording import (
 )
 from ..simulation.session import controller_at, session_of, time_stretched
 from ..simulation.setup import build_physics
+from ..simulation.simulation_scene import prepare_simulation_scene
 from ..world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs, stopped_world_message
 from ..world.rigidbody_world import (
     first_frame,

@@ -6,11 +6,10 @@ import bpy
 import numpy as np
 
 from ....core.model import Array
-from ...data.access import record_of, settings
+from ...data.access import original_of, record_of, settings
 from ...data.channels import settings_curves
 from ...data.conversion import initial_dof_coordinates
 from ...data.properties.model import DRIVES
-from ...data.queries import original_of
 from ...data.rigid_bodies import apply_masses, store_typed_mass
 from ..actuators.actuator import Actuator, SimulationState
 from ..actuators.dof_servos import (

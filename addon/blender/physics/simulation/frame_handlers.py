@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
-from mathutils import Matrix
 
 from ....core.report import Report
 from ...animation.loops import live_solver
-from ...data.access import record_of, settings, world_of
-from ...data.change_counter import SceneModels, edit_number, models_between_changes
+from ...data.access import settings, world_of
+from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
-from ...data.copied_mechanisms import copy_for_simulation, copy_obstacles, remove_simulated_copies
-from ...data.queries import is_simulation_scene, parts, rigs_in, simulated_copies, simulates_here, simulation_scene_of
+from ...data.copied_mechanisms import remove_simulated_copies
+from ...data.queries import is_simulation_scene, rigs_in, simulates_here
 from ..actuators.initial_velocity import INITIAL_ITERATIONS, INITIAL_STEP
-from ..actuators.joint_state import evaluated_depsgraph, gather_joint_state
+from ..actuators.joint_state import gather_joint_state
 from ..actuators.motors import stop_all_motors
-from ..actuators.servo_targets import steps_per_frame
 from ..workarounds.constraint_removal import (
-    empty_simulation,
     is_emptying_simulation,
     note_step,
     remove_dangling_constraints,
 )
 from ..workarounds.initial_state import AnimationPause, InitialStep, evaluate_frame, evaluate_previous_frame
 from ..world import anchor
-from ..world.anchor import place_simulated, restore_rest_poses
+from ..world.anchor import restore_rest_poses
 from ..world.membership import (
-    create_simulation_scene,
-    is_moved_by_physics,
+    moved_by_physics,
     release_switched_on_world,
     resume_simulation,
     simulated_rigs,
     switch_world_off,
     switch_world_on,
 )
-from ..world.rigidbody_world import first_frame, match_scene_timing, match_simulation_world, reset_cache
+from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
 from . import cached_frames
 from .controller import ModelController
 from .recording import rigs_with_body_keys, update_body_key_constraints
 from .session import all_sessions, drop_controller, hold_on_bones, session_of
-from .setup import add_obstacles, build_physics, is_physics_complete, remove_unlisted_motors
+from .setup import build_physics, is_physics_complete, remove_unlisted_motors
+from .simulation_scene import advance_simulation, remove_simulation, remove_unused_simulation, switch_copies
 
 
 def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
@@ -58,7 +54,7 @@ def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
 
 def _report_error(scene: bpy.types.Scene, error: ValueError) -> None:
     """Add an error to the reports of the scene's mechanisms that physics is to move, once."""
-    for rig in _moved_by_physics(rigs_in(scene)):
+    for rig in moved_by_physics(rigs_in(scene)):
         if all(line.message != str(error) for line in settings(rig).report):
             report = Report()
             report.add("error", "not-simulated", str(error), where=rig.name)
@@ -80,7 +76,7 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
     if not simulates_here(scene):
-        _advance_simulation(scene)
+        advance_simulation(scene)
         return
     world = scene.rigidbody_world
     if world is None or session.is_internal or is_emptying_simulation(scene):
@@ -102,7 +98,7 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     if frame > start:
         note_step(scene)
     session.advance_to(simulated, frame, start)
-    rigs = session.moved = _moved_by_physics(simulated)
+    rigs = session.moved = moved_by_physics(simulated)
     if frame <= start:
         for rig in rigs:
             _pin_initial_pose(scene, rig)
@@ -232,181 +228,6 @@ def _add_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> ModelContr
     return run
 
 
-# ------------------------------------------------------------------------------------ simulation scenes
-
-
-def _advance_simulation(scene: bpy.types.Scene) -> None:
-    """Advance the simulation scene of a scene to its present frame, before that is evaluated.
-
-    It is stepped where frames advance by one, and shows what it has of other frames. Where the drive was switched at a
-    later frame, the simulation begins there.
-    """
-    session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
-    if session.is_internal:
-        return
-    last, session.last_frame = session.last_frame, frame
-    if not _moved_by_physics(simulated_rigs(scene)):
-        remove_unused_simulation(scene)
-        return
-    found = simulation_scene_of(scene)
-    if found is not None and frame > start:
-        start = found.frame_start
-    begins = frame == start + 1 and last in (None, start)
-    if frame <= first_frame(scene) or begins:  # at the first frame anything may have been edited
-        found = prepare_simulation_scene(scene, start, rewind=not begins)
-    if found is None or frame <= start:
-        return
-    steps = session_of(found).stretch
-    goal, share = start + (frame - start) * steps, scene.frame_subframe * steps
-    before = start if last is None else last
-    came = found.frame_current == start + (before - start) * steps
-    if begins or (came and before < frame <= before + _MOST_SKIPPED):
-        for step in range(found.frame_current + 1, goal + 1):
-            found.frame_set(step)
-    elif share:
-        found.frame_set(goal + int(share), subframe=share % 1.0)
-    elif found.frame_current != goal or found.frame_subframe or last != frame:  # each view layer calls the handlers
-        run = cached_frames.cached_run_of(found)
-        if run is not None and run.has_frames and session.mark != _fingerprint(scene):
-            cached_frames.invalidate_run(found)
-        found.frame_set(goal)
-
-
-#: Frames that playback may drop without an end of the simulation.
-_MOST_SKIPPED = 5
-
-
-def _fingerprint(scene: bpy.types.Scene, with_steps: bool = True) -> bytes:
-    return cached_frames.fingerprint(scene, simulated_rigs(scene), with_steps)
-
-
-def _copy_key(scene: bpy.types.Scene) -> tuple[object, ...]:
-    """Return a key that differs after a change of anything that the copies in a simulation scene have."""
-    return edit_number(), len(scene.objects), _fingerprint(scene, with_steps=False)
-
-
-def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, rewind: bool = False) -> bpy.types.Scene:
-    """Return the simulation scene of a scene, with copies of the mechanisms as they are now, at its first frame.
-
-    The settings of its world are those of the scene's. They are copied again after any change.
-
-    Args:
-        scene: The scene.
-        begin: Frame at which the simulation begins; None: the scene's first.
-        rewind: Begin again even where nothing has changed.
-    """
-    session, found = session_of(scene), simulation_scene_of(scene)
-    begin = first_frame(scene) if begin is None else begin
-    rigs = [rig for rig in simulated_rigs(scene) if settings(rig).collection is not None]
-    restore_rest_poses(scene)
-    if found is None or session.prepared != _copy_key(scene):
-        if found is not None:
-            remove_simulation(found)
-        found = create_simulation_scene(scene)
-        for rig in rigs:
-            copy = copy_for_simulation(rig, found)
-            found_facts = build_physics(found, copy, is_new=True).entries
-            report = Report([replace(each, where=each.where.removeprefix(".")) for each in found_facts])
-            add_to_report(rig, report)
-        if found.rigidbody_world is not None:
-            add_obstacles(found, copy_obstacles(scene, found))
-        evaluated_depsgraph(found).update()
-        rewind = True
-    moved = [copy for rig, copy in simulated_copies(found).items() if is_moved_by_physics(rig)]
-    steps = min((steps_per_frame(found, copy) for copy in moved), default=1)
-    session_of(found).stretch = steps
-    match_simulation_world(scene, found, rigs, steps, begin)
-    if rewind or found.frame_current != begin:
-        found.frame_set(begin)
-    session.mark, session.prepared = _fingerprint(scene), _copy_key(scene)
-    return found
-
-
-def remove_simulation(simulation: bpy.types.Scene) -> None:
-    """Remove a simulation scene, after its simulation has released all constraints: see ``constraint_removal``."""
-    world = simulation.rigidbody_world
-    if world is not None and world.collection is not None:
-        empty_simulation(simulation)
-    remove_simulated_copies(simulation)
-
-
-def remove_unused_simulation(scene: bpy.types.Scene) -> None:
-    """Remove the simulation scene of a scene in which physics moves no mechanism any more."""
-    if session_of(scene).is_internal:
-        return
-    simulation = simulation_scene_of(scene)
-    if simulation is not None and not _moved_by_physics(simulated_rigs(scene)):
-        remove_simulation(simulation)
-        cached_frames.set_frame_note(scene, "")
-        restore_rest_poses(scene)
-
-
-def show_simulation(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Show the bodies of a scene where its simulation scene has them, after the evaluation of a frame.
-
-    Args:
-        scene: The scene that shows them.
-        depsgraph: Its evaluated depsgraph, which may be that of a render.
-    """
-    simulation = simulation_scene_of(scene)
-    if simulation is None or session_of(scene).is_internal:
-        return
-    cached_frames.set_frame_note(scene, cached_frames.frame_note(simulation))
-    run, is_begun = session_of(simulation).run, scene.frame_current > simulation.frame_start
-    for rig, copy in simulated_copies(simulation).items():
-        going = session_of(simulation).controller_of(copy)
-        drive = settings(rig).drive if going is None else going.drive
-        if is_begun and drive != "KEYS" and run is not None and run.has_frames:
-            _show_bodies(rig, copy, simulation, depsgraph)
-        else:
-            restore_rest_poses(scene, rig)
-
-
-def _show_bodies(
-    rig: bpy.types.Object, copy: bpy.types.Object, simulation: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
-) -> None:
-    simulated = evaluated_depsgraph(simulation)
-    copies = {record_of(made).original_uid: made for made in parts(copy, "BODY")}
-    for obj in parts(rig, "BODY"):
-        made = copies.get(obj.session_uid)
-        if made is None or obj.parent is None:
-            continue
-        parent = obj.parent.evaluated_get(depsgraph)
-        above = parent.matrix_world
-        if obj.parent_type == "BONE" and parent.pose is not None and obj.parent_bone in parent.pose.bones:
-            bone = parent.pose.bones[obj.parent_bone]
-            above = above @ bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
-        place_simulated(obj, made.evaluated_get(simulated).matrix_world, above)
-
-
-def _switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
-    """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any."""
-    remove_unused_simulation(scene)
-    found, frame = simulation_scene_of(scene), max(scene.frame_current, first_frame(scene))
-    run = None if found is None else cached_frames.cached_run_of(found)
-    if _moved_by_physics(simulated_rigs(scene)) and (run is None or not run.has_frames):
-        prepare_simulation_scene(scene, frame, rewind=True)
-        session_of(scene).last_frame = frame
-    if drive == "KEYS":
-        restore_rest_poses(scene, rig)
-
-
-@persistent
-def restore_before_save(*_args: Any) -> None:
-    """Show bodies on their bones before the file is saved: simulated poses are no part of it."""
-    for scene in bpy.data.scenes[:]:
-        remove_unused_simulation(scene)
-        restore_rest_poses(scene)
-
-
-@persistent
-def show_after_save(*_args: Any) -> None:
-    """Show bodies where the simulation has them again."""
-    for scene in bpy.data.scenes:
-        if simulation_scene_of(scene) is not None:
-            show_simulation(scene, evaluated_depsgraph(scene))
-
-
 def update_world_rest(scene: bpy.types.Scene) -> None:
     """Decide again whether the scene's world is idle, after bodies were added or removed."""
     if not simulates_here(scene):
@@ -425,11 +246,6 @@ def update_world_rest(scene: bpy.types.Scene) -> None:
             switch_world_off(scene)
 
 
-def _moved_by_physics(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Return those of a scene's simulated mechanisms that physics moves, now or at some keyed frame."""
-    return [rig for rig in simulated if is_moved_by_physics(rig)]
-
-
 def finish_frame(scene: bpy.types.Scene) -> None:
     """Raise mechanisms that begin inside the ground, at the first frame, when the pose is known; update notes.
 
@@ -444,7 +260,7 @@ def finish_frame(scene: bpy.types.Scene) -> None:
         return  # controllers may refer to objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in _moved_by_physics(simulated_rigs(scene)):
+        for rig in moved_by_physics(simulated_rigs(scene)):
             run = session.controller_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
@@ -485,7 +301,7 @@ def _release_pins(scene: bpy.types.Scene) -> bool:
 def note_drive_switched(scene: bpy.types.Scene) -> None:
     """Update the note after the user switched a mechanism's drive: its pose is no longer that of the last step."""
     session_of(scene).has_stepped = False
-    _update_frame_notes(scene, _moved_by_physics(simulated_rigs(scene)))
+    _update_frame_notes(scene, moved_by_physics(simulated_rigs(scene)))
 
 
 def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
@@ -495,7 +311,7 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
     """
     session = session_of(scene)
     if not simulates_here(scene):
-        _switch_copies(scene, rig, drive)
+        switch_copies(scene, rig, drive)
         return
     if switch_world_on(scene) and session.is_simulated_at(rig, scene.frame_current):
         _run_internally(scene, lambda: resume_simulation(scene))
@@ -532,7 +348,7 @@ def reset_after_undo(*_args: Any) -> None:
         if (
             scene.rigidbody_world is None
             or scene.frame_current <= first_frame(scene)
-            or not _moved_by_physics(simulated_rigs(scene))
+            or not moved_by_physics(simulated_rigs(scene))
         ):
             cached_frames.set_frame_note(scene, "")
 
@@ -548,7 +364,7 @@ def reset_after_load(*_args: Any) -> None:
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
-        if _moved_by_physics(simulated_rigs(scene)):
+        if moved_by_physics(simulated_rigs(scene)):
             # Blender cannot evaluate yet: frame_set would put all bodies at one point
             scene.frame_current = first_frame(scene)
     clear_controllers()

@@ -43,12 +43,8 @@ from .frame_handlers import (
     clear_controllers,
     control_before_frame,
     finish_frame,
-    remove_simulation,
     reset_after_load,
     reset_after_undo,
-    restore_before_save,
-    show_after_save,
-    show_simulation,
     switch_drive,
     update_world_rest,
 )
@@ -63,6 +59,7 @@ from .setup import (
     typed_frictions,
     update_ground,
 )
+from .simulation_scene import remove_simulation, restore_before_save, show_after_save, show_simulation
 
 #: Fields in the unit of the joint value: copied between rotations, or between translations, only.
 _FIELDS_WITH_UNIT = {"lower", "upper", "rest"}

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import bpy
 from mathutils import Matrix
 
-from ...data.access import bodies_of, record_of, rigid_body_of, settings
+from ...data.access import bodies_of, record_of, rest_parent_inverse, rigid_body_of, settings
 from ...data.caching import joint_record
-from ...data.conversion import has_initial_velocity, has_spring_or_damper
+from ...data.conversion import flatten_pose, has_initial_velocity, has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection, inertia_proxies, parts
 
@@ -138,7 +138,7 @@ def place_simulated(obj: bpy.types.Object, pose: Matrix, parent: Matrix) -> None
     """
     record = record_of(obj)
     if not record.is_at_simulated_pose:
-        record.rest_parent_inverse, record.is_at_simulated_pose = obj.matrix_parent_inverse, True
+        record.rest_parent_inverse, record.is_at_simulated_pose = flatten_pose(obj.matrix_parent_inverse), True
     obj.matrix_parent_inverse = parent.inverted_safe() @ pose @ obj.matrix_basis.inverted_safe()
 
 
@@ -147,7 +147,7 @@ def restore_rest_poses(scene: bpy.types.Scene, rig: bpy.types.Object | None = No
     for obj in scene.objects if rig is None else parts(rig, "BODY"):
         record = record_of(obj)
         if record.is_at_simulated_pose:
-            obj.matrix_parent_inverse = record.rest_parent_inverse
+            obj.matrix_parent_inverse = rest_parent_inverse(obj)
             record.property_unset("rest_parent_inverse")
             record.property_unset("is_at_simulated_pose")
 

@@ -16,14 +16,14 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import bpy
 
 from ....core.report import Message
-from ...data.access import record_of, settings, world_of
+from ...data.access import original_of, record_of, settings, world_of
 from ...data.channels import settings_curves
-from ...data.queries import is_in_scene, is_part, original_of, rigs_in, simulates_here
+from ...data.queries import is_in_scene, is_part, rigs_in, simulates_here
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
@@ -124,6 +124,11 @@ def is_moved_by_physics(rig: bpy.types.Object) -> bool:
     """Return whether physics moves a mechanism, now or at some keyed frame; a copy moves as its original does."""
     rig = original_of(rig)
     return settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)
+
+
+def moved_by_physics(rigs: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Return those of some mechanisms that physics moves, now or at some keyed frame."""
+    return [rig for rig in rigs if is_moved_by_physics(rig)]
 
 
 def switch_world_off(scene: bpy.types.Scene) -> None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ....core.accuracy import StepSelection
+from ....core.accuracy import STEPS_PER_RADIAN, StepSelection
 from ....core.report import Message
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
@@ -44,8 +44,6 @@ _MIN_LENGTH_RATIO = 0.05
 _HARMLESS_MASS_RATIO, _ITERATION_EXPONENT = 5.0, 0.3
 #: Increase of steps and of iterations by stops between unlike masses: exponent of the ratio, and maximum.
 _STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
-#: Steps per radian of a spring's oscillation.
-STEPS_PER_RADIAN = 4.0
 #: Most steps per second for the softness of joints, which some files have between bodies of nearly no mass.
 MAX_SOFT_STEPS = 12000
 #: Ratio of the softness of joints to that of their file up to which nothing is said.

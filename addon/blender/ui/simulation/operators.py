@@ -244,8 +244,7 @@ class KNUCKLE_OT_check_convergence(ModalTask):
     bl_idname = "knuckle.check_convergence"
     bl_label = "Check Convergence"
     bl_description = (
-        "Simulate the first second of the last bake again, also with twice the substeps, and measure how far the paths"
-        " of the bodies move. Keyframes stay as they are"
+        "Simulate a second of the last bake with its substeps and with twice as many, and compare the paths"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -274,10 +273,7 @@ class KNUCKLE_OT_compare_mujoco(ModalTask):
 
     bl_idname = "knuckle.compare_mujoco"
     bl_label = "Compare with MuJoCo"
-    bl_description = (
-        "Simulate the last bake again, in Blender and in MuJoCo, and measure how far the paths of the bodies differ."
-        " Keyframes stay as they are"
-    )
+    bl_description = "Simulate the last bake again, in Blender and in MuJoCo, and compare the paths of the bodies"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

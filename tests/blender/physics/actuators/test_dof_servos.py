@@ -160,6 +160,7 @@ from tests.blender.physics.simulation import test_deleted_parts as losses
 from tests.blender.physics.actuators import test_dof_servos as servos
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
+bpy.context.scene.knuckle_simulate_here = True
 rig = servos.put(servos.linked(*servos.kinds()["universal"]), physics=True)
 rig.data.knuckle.drive = "SERVO"
 scene = bpy.context.scene

@@ -107,7 +107,7 @@ from tests.blender.physics.actuators import test_motors as motors
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 scene = bpy.context.scene
-scene.render.fps = 60
+scene.render.fps, scene.knuckle_simulate_here = 60, True
 """
     command = [sys.executable, "-c", start + script, *words]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)

@@ -89,6 +89,7 @@ from tests.blender.physics.simulation import test_deleted_parts as losses
 what = sys.argv[1]
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
+bpy.context.scene.knuckle_simulate_here = True
 rig = losses.put(losses.compound(), physics=True)
 rig.data.knuckle.drive = "SERVO"
 scene = bpy.context.scene
@@ -125,6 +126,7 @@ import addon
 from tests.blender.physics.simulation import test_deleted_parts as losses
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
+bpy.context.scene.knuckle_simulate_here = True
 rig = losses.put(losses.compound(), physics=True)
 rig.data.knuckle.self_collide = False
 rig.data.knuckle.drive = "SERVO"

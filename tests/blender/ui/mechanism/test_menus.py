@@ -132,6 +132,7 @@ def test_context_menus_offer_what_applies(rig: Any) -> None:
 ROWS = {
     "add_servo_name": "the list of servo names",
     "copy_check": "the result of the self-check",
+    "copy_install_command": "the preferences",
     "copy_joint": "a row of the table of joints",
     "delete_pose": "a row of the poses",
     "fix_finding": "a row of the findings",
