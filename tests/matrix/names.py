@@ -301,7 +301,9 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleMotor.* KnuckleWorldBackup.* KnuckleSteps.* KnuckleModel.selected_steps "
         "KnuckleModel.anchor KnuckleModel.velocity_motors "
         "KnuckleModel.ground_offset KnuckleModel.world_backup KnuckleModel.body_keys KnuckleAccuracy.* "
-        "KnuckleJointAccuracy.* KnuckleModel.accuracy KnuckleModel.contact_friction"
+        "KnuckleJointAccuracy.* KnuckleModel.accuracy KnuckleModel.contact_friction KnuckleBodyDifference.* "
+        "KnuckleObject.original_uid KnuckleModel.original_uid KnuckleObject.is_at_simulated_pose "
+        "KnuckleObject.rest_parent_inverse"
     ),
     "settings of simulation, display and motion that no model file has": (
         "KnuckleModel.drive KnuckleModel.target KnuckleModel.law KnuckleModel.match_inertia "
