@@ -17,6 +17,7 @@ from ..animation import Units, apply
 from ..animation.gait import bake_gait, current_gait
 from ..data import preferences
 from ..data.access import settings
+from ..data.properties import model as properties
 from ..data.properties.model import input_property_name
 from ..data.queries import rig_in
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
@@ -60,10 +61,15 @@ InputMapping = Mapping[str, float]
 
 
 def open_empty_scene() -> bpy.types.Scene:
-    """Open an empty file and return its scene, which has as many frames per second as servos are controlled."""
+    """Open an empty file and return its scene.
+
+    It simulates in its own world, with as many frames per second as servos are controlled: no user works in it.
+    """
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps add-ons enabled, including Knuckle
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
+    properties.register()
+    scene.knuckle_simulate_here = True  # type: ignore[attr-defined]
     return scene
 
 

@@ -51,7 +51,7 @@ def accuracy_of_recording(scene: bpy.types.Scene, recording: Recording) -> Simul
 def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationRecord:
     """Return a recording as plain numbers. Call it while the mechanism still has its physics."""
     connected = _connected_joints(recording)
-    scene, recording = _as_simulated(scene, recording)
+    scene, recording = as_simulated(scene, recording)
     bodies = recording.joint_state.bodies
     masses = [_simulated_mass(obj) for obj in bodies]
     pieces = collision_children(recording.joint_state.rig)
@@ -75,7 +75,7 @@ def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationReco
     )
 
 
-def _as_simulated(scene: bpy.types.Scene, recording: Recording) -> tuple[bpy.types.Scene, Recording]:
+def as_simulated(scene: bpy.types.Scene, recording: Recording) -> tuple[bpy.types.Scene, Recording]:
     """Return a scene and a recording, or where copies are simulated, their scene and the recording of these."""
     simulation = None if simulates_here(scene) else simulation_scene_of(scene)
     copy = None if simulation is None else simulated_copies(simulation).get(recording.joint_state.rig)
@@ -99,7 +99,7 @@ def measure_path_shift(scene: bpy.types.Scene, recording: Recording, finer: Reco
     corners = np.hstack([*boxes, *pivots] or [np.zeros((3, 1))])
     size = float(np.linalg.norm(np.ptp(corners, axis=1))) or 1.0  # of a point without joints: a meter
     paths = [each.poses[:count, :-1][:, moved] for each in (recording, finer)]
-    contact = _first_contact(*_as_simulated(scene, recording), size)
+    contact = _first_contact(*as_simulated(scene, recording), size)
     return path_shift(paths[0], paths[1], size, recording.frame_rate, contact)
 
 

@@ -39,7 +39,7 @@ from ..bodies.penetration import ConvexShape, PlacedShape, PointsByMesh, collida
 from ..simulation.recording import Recording, SimulationError
 from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import first_frame, frame_rate
-from .accuracy import recorded_run
+from .accuracy import as_simulated, recorded_run
 from .bake import StepGenerator, record_steps, steps_per_frame
 from .step_trials import as_before_bake, counted_steps, steps_applied
 
@@ -177,6 +177,7 @@ def _contacts(
     scene: bpy.types.Scene, rig: bpy.types.Object, start: Recording, mechanism: Mechanism
 ) -> tuple[list[tuple[str, str]], dict[str, float]]:
     """Give bodies their collision shapes; return the pairs that may collide, and friction coefficients, by body id."""
+    scene, start = as_simulated(scene, start)
     world, bodies = scene.rigidbody_world, start.joint_state.bodies
     assert world is not None and world.collection is not None  # it was simulated
     pieces, measured = collision_children(rig), PointsByMesh()

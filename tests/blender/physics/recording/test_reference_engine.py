@@ -59,12 +59,13 @@ def largest_distance(one: Any, other: Any) -> float:
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
 @pytest.mark.parametrize(
     ("name", "limit"),
-    [("humanoid.skel", 2e-3), ("hexapod.jm", 4e-3), ("rover.jm", 4e-3),
+    [("humanoid.skel", 2e-3), ("hexapod.jm", 20e-3), ("rover.jm", 20e-3),
      ("pumpjack.json", 2e-3)],
 )  # fmt: skip
 def test_models_without_contact_move_as_in_blender(blank: Any, name: str, drive: str, limit: float) -> None:
     """Within what a semi-implicit integrator with steps of 2 ms is off in a fall of a second, 10 mm, less Blender's own
-    8 mm: a closed loop with an initial velocity, gaits with limited torques, and servos without a limit."""
+    8 mm: a closed loop with an initial velocity, gaits with limited torques, and servos without a limit. Juice's
+    mechanisms fall at 20 m/s², so twice as much, and their bakes have more steps for their springs."""
     rig = built(name)
     rig.data.knuckle.drive = drive
     recording, reference = both(blank.scene, rig, blank.scene.frame_start + 60)
