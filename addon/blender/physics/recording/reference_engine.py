@@ -281,7 +281,7 @@ class MujocoRun:
         self.commands = _MotorCommands(joint_state, self._targets)
         self._group = ServoGroup(scene, [self.commands])
         self.drive = settings(rig).drive
-        self._impulses = initial_velocity_impulses(joint_state)
+        self._impulses = initial_velocity_impulses(as_simulated(scene, made.start)[1].joint_state)
         self._begin(made)
         self._number = self._targets.first
         state = self._state(self._number)

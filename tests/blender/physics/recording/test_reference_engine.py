@@ -66,6 +66,7 @@ def test_models_without_contact_move_as_in_blender(blank: Any, name: str, drive:
     """Within what a semi-implicit integrator with steps of 2 ms is off in a fall of a second, 10 mm, less Blender's own
     8 mm: a closed loop with an initial velocity, gaits with limited torques, and servos without a limit. Juice's
     mechanisms fall at 20 m/s², so twice as much, and their bakes have more steps for their springs."""
+    blank.scene.knuckle_simulate_here, blank.scene.render.fps = name != "pumpjack.json", 60
     rig = built(name)
     rig.data.knuckle.drive = drive
     recording, reference = both(blank.scene, rig, blank.scene.frame_start + 60)
