@@ -100,7 +100,7 @@ def samples() -> Rows:
 
 
 def paths() -> Rows:
-    """How far twice the substeps of a bake move the bodies of the samples within a second: with what they touch, and
+    """Path shift of the samples within a second of a bake, on twice the substeps: with what they touch, and
     without contacts."""
     for path in _SAMPLES:
         for collides in (False, True):
@@ -164,7 +164,7 @@ def _mujoco_seconds(rig: Any) -> float:
 
 
 def _ended(steps: Generator[Any, None, T]) -> T:
-    """What a generator returns."""
+    """Result of a generator."""
     while True:
         try:
             next(steps)
@@ -258,7 +258,7 @@ def corpus(seconds: float) -> Rows:
 
 
 def _load(rig: Any) -> str:
-    """What makes a mechanism slow, in words: its constraints, its steps, and a second of it at one step per frame."""
+    """Load of a mechanism in words: its constraints, its steps, and a second of it at one step per frame."""
     scene = bpy.context.scene
     world, chosen = scene.rigidbody_world, selected_steps(rig, "PREVIEW")
     needed = required_solver_settings(rig)
@@ -309,7 +309,7 @@ def live(seconds: float = 5.0) -> Rows:
 
 
 def _scene_facts(scene: Any) -> tuple[Any, ...]:
-    """What a simulation might change in a scene."""
+    """Settings of a scene that a simulation might change."""
     world = scene.rigidbody_world
     return (
         (scene.render.fps, scene.render.fps_base),

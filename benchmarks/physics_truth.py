@@ -67,19 +67,19 @@ def walkers() -> Iterator[Row]:
 
 
 def walkers_baked() -> Iterator[Row]:
-    """The same with a bake's solver steps."""
+    """Walkers with a bake's solver steps."""
     wrong, _ = yield from _walked(1.0)
     yield Row("walkers that do otherwise with a bake's steps, times 1", wrong, 1)
 
 
 def walkers_doubled() -> Iterator[Row]:
-    """The same with twice as many."""
+    """Walkers with twice the solver steps of a bake."""
     wrong, _ = yield from _walked(2.0)
     yield Row("walkers that do otherwise with a bake's steps, times 2", wrong, 2)
 
 
 def walkers_quadrupled() -> Iterator[Row]:
-    """The same with four times as many."""
+    """Walkers with four times the solver steps of a bake."""
     wrong, _ = yield from _walked(4.0)
     yield Row("walkers that do otherwise with a bake's steps, times 4", wrong, 2)
 

@@ -15,7 +15,7 @@ CASES = (
 
 
 def sag_ratio(scene: Any, cfm: float, erp: float, mass: float, gravity: float, quality: str = "BAKE") -> float:
-    """How far a body at rest on a soft hinge has sunk, over ODE's force * step * CFM / ERP."""
+    """Sag of a body at rest on a soft hinge, over ODE's force * step * CFM / ERP."""
     from addon.blender.physics.recording.bake import record
     from addon.blender.physics.recording.step_trials import steps_applied
 
