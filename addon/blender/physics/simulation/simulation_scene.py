@@ -96,8 +96,8 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, r
         found = create_simulation_scene(scene)
         for rig in rigs:
             copy = copy_for_simulation(rig, found)
-            found_facts = build_physics(found, copy, is_new=True).entries
-            report = Report([replace(each, where=each.where.removeprefix(".")) for each in found_facts])
+            entries = build_physics(found, copy, is_new=True).entries
+            report = Report([replace(each, where=each.where.removeprefix(".")) for each in entries])
             add_to_report(rig, report)
         if found.rigidbody_world is not None:
             add_obstacles(found, copy_obstacles(scene, found))
