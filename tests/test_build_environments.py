@@ -85,7 +85,8 @@ def test_this_environment_has_the_versions_of_the_lock_file() -> None:
     group = f"blender-{bpy.app.version[0]}-{bpy.app.version[1]}"
     lines = uv.exported(group, "--no-hashes").splitlines()
     pins = {tuple(line.split(" ;")[0].strip().split("==")) for line in lines}
-    here = {(each.name.lower().replace("_", "-"), each.version) for each in metadata.distributions()}
+    own = metadata.distributions(path=[sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    here = {(each.name.lower().replace("_", "-"), each.version) for each in own}
     assert {name for name, _version in here & pins} >= {"bpy", "numpy", "lxml", "matplotlib", "trimesh", "pytest"}
     assert {name for name, _version in here} <= {name for name, _version in pins}, "nothing else is installed"
 
