@@ -55,7 +55,7 @@ import bpy
 
 from ...data.access import constraint_of, record_of, world_of
 from ...data.datablocks import objects_in_collections
-from ...data.queries import parts
+from ...data.queries import parts, simulates_here
 from ...events.runtime_state import Lifetime, RuntimeState, all_states, state_of
 from ...scene.temporary_scene import ObjectSequence, operator_context, scratch_scene
 from ..actuators.motors import motor_lists, remove_from_motor_list
@@ -84,8 +84,11 @@ class _SimulatedConstraints(RuntimeState):
 def detach_from_simulation(scene: bpy.types.Scene, empties: ObjectSequence) -> None:
     """Empty a scene's simulation before constraints, or bodies of constraints, are taken out of its world.
 
-    A world that is switched off is enabled meanwhile; a baked cache is freed.
+    A world that is switched off is enabled meanwhile; a baked cache is freed. The world of a scene that has a simulation
+    scene is left alone: it is never stepped, and a step would create a simulation of the bodies in it.
     """
+    if not (simulates_here(scene) or state_of(_SimulatedConstraints, scene).has_run):
+        return
     world = world_of(scene)
     for empty in empties:
         if empty.rigid_body_constraint is not None:

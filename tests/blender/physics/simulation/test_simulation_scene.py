@@ -16,7 +16,7 @@ import pytest
 from addon import formats
 from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts, simulation_scene_of
+from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation.cached_frames import frame_note
@@ -372,8 +372,29 @@ def check_deleted_mechanisms(folder: str) -> None:
         assert len(kept.scenes) == 1
 
 
+def check_removed_physics(_folder: str) -> None:
+    """Remove the physics of one of two mechanisms, which does not step the world of their scene, and open a new file."""
+    scene = bpy.context.scene
+    scene.knuckle_simulate_here = False
+    for name, options in (("sensor_leg/sensor_leg.xml", {}), ("desk_lamp/desk_lamp.skel", {"up_axis": "-X"})):
+        bpy.ops.import_scene.mechanism(filepath=str(ROOT / "sample_models" / name), physics=True, **options)
+    lamp, leg = sorted(rigs_in(scene), key=lambda rig: rig.name)
+    lamp.data.knuckle.drive = "SERVO"
+    stepped = []
+    bpy.app.handlers.frame_change_pre.append(lambda each, _depsgraph=None: stepped.append(each.name))
+    clear_physics(scene, leg)
+    assert scene.name not in stepped
+    bpy.ops.wm.read_homefile(use_empty=True)
+
+
 @pytest.mark.parametrize(
-    "call", ["check_deleted_body(1)", "check_deleted_body(8)", "check_deleted_mechanisms({folder!r})"]
+    "call",
+    [
+        "check_deleted_body(1)",
+        "check_deleted_body(8)",
+        "check_deleted_mechanisms({folder!r})",
+        "check_removed_physics({folder!r})",
+    ],
 )
 def test_what_is_deleted_leaves_the_simulation(blank: Any, call: str, tmp_path: Path) -> None:
     """In a process of its own, which is ended at once: Blender may crash as it frees constraints of deleted bodies."""
