@@ -181,7 +181,8 @@ class FrameCache:
         evaluated: list[bpy.types.Object] = []
         if not POSE_SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else the viewport draws them meanwhile
             graphs = (layer.depsgraph for layer in scene.view_layers)
-            evaluated = [rig.evaluated_get(graph) for graph in graphs if graph is not None]
+            copies = [rig.evaluated_get(graph) for graph in graphs if graph is not None]
+            evaluated = [copy for copy in copies if isinstance(copy, bpy.types.Object)]  # others wait for evaluation
         self.numbers.write(rig, evaluated, known.given)
 
 

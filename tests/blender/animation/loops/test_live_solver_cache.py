@@ -346,3 +346,32 @@ def test_a_bone_that_is_deleted_as_a_key_is_added(blank: Any, capfd: pytest.Capt
     assert getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] == pytest.approx(0.3)
     assert not live(rig), "nothing can be followed until the bone is made again"
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["NEW", "FULL_COPY", "LINK_COPY"])
+def test_a_scene_that_is_shown_again_has_its_loops_at_once(
+    blank: Any, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Blender may visit its frame before it has made the evaluated copies."""
+    import bpy
+
+    rig, _pivots = keyed()
+    play()
+    own = bpy.context.scene
+    scene, armature = own.name, rig.name
+    for _ in range(3):
+        bpy.ops.scene.new(type=kind)
+        bpy.context.window.scene = own
+        bpy.context.view_layer.update()
+        capfd.readouterr()
+        bpy.context.scene.frame_set(3)
+        assert live(rig)
+        bpy.ops.ed.undo_push(message="shown")
+        bpy.ops.scene.new(type=kind)
+        bpy.ops.ed.undo_push(message="another")
+        bpy.ops.ed.undo()
+        own, rig = bpy.data.scenes[scene], bpy.data.objects[armature]
+        bpy.context.window.scene = bpy.data.scenes[-1]
+        bpy.context.window.scene = own
+        bpy.context.scene.frame_set(5)
+    assert "Traceback" not in capfd.readouterr().err
