@@ -1,10 +1,10 @@
 """Another program's forward kinematics, timed: run with a Python that has it, ``peer_kinematics.py dartpy`` or
 ``peer_kinematics.py mujoco``.
 
-Reads lines of three paths from its input: a model, the angles of its hinges (``names``, ``values`` of shape (poses,
-hinges), ``bodies``), and where to write the transforms of those bodies in the first poses, (poses, bodies, 4, 4). Each
-is answered with the CPU seconds that all poses took, each body's transform read in each, or with why there are none.
-Needs nothing of ours."""
+Reads lines of three paths from its input: a model, the angles of its hinges, and where to write the transforms of its
+bodies in the first poses, (poses, bodies, 4, 4). The angles are ``values`` of shape (poses, hinges), in the order of
+``PROGRAM_names``; the bodies are ``PROGRAM_bodies``, both as the program has them. Each line is answered with the CPU
+seconds that all poses took, each body's transform read in each, or with why there are none. Needs nothing of ours."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ def mujoco_poses(path, names, values, bodies):
 
     model = mujoco.MjModel.from_xml_path(path)
     data = mujoco.MjData(model)
-    rows = numpy.empty(values.shape)
+    rows = numpy.tile(model.qpos0, (len(values), 1))
     for name, column in zip(names, values.T, strict=True):
         rows[:, model.joint(name).qposadr[0]] = column
     order = [model.body(name).id for name in bodies]
@@ -66,12 +66,13 @@ def mujoco_poses(path, names, values, bodies):
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # they print messages of their own
-    make = {"dartpy": dartpy_poses, "mujoco": mujoco_poses}[sys.argv[1]]
+    program = sys.argv[1]
+    make = {"dartpy": dartpy_poses, "mujoco": mujoco_poses}[program]
     for line in sys.stdin:
         model, given, out = line.rstrip("\n").split("\t")
         try:
             told = numpy.load(given)
-            poses = make(model, told["names"].tolist(), told["values"], told["bodies"].tolist())
+            poses = make(model, told[f"{program}_names"].tolist(), told["values"], told[f"{program}_bodies"].tolist())
             numpy.save(out, numpy.array(poses(CHECKED)))
             start = time.process_time()
             poses(len(told["values"]))

@@ -11,11 +11,11 @@ import numpy as np
 
 from addon import formats
 from addon.core.kinematics import Tree, spanning_tree
+from addon.core.mjcf import to_mjcf
 from addon.core.model import Array, Mechanism
 from addon.core.transforms import inverse
 from benchmarks.measuring import in_turn, nothing, seconds
 from benchmarks.mechanisms import star, written
-from benchmarks.mjcf import mjcf
 from benchmarks.peers import asking
 from benchmarks.table import NOTE, Row
 from tests.support.references import DARTPY, MUJOCO, NO_DARTPY, NO_MUJOCO
@@ -79,8 +79,14 @@ def _beside_others(joints: int, folder: Path) -> Iterator[Row]:
     assert len(turned) == joints
     angles, other = folder / f"angles{joints}.npz", folder / f"star{joints}.mjcf"
     table = np.array([values[joint.id] for joint in turned]).T
-    np.savez(angles, names=[joint.name for joint in turned], values=table, bodies=bodies)
-    other.write_text(mjcf(tree), encoding="utf-8")
+    made = to_mjcf(mechanism)
+    np.savez(
+        angles, values=table,
+        dartpy_names=[joint.name for joint in turned], dartpy_bodies=bodies,
+        mujoco_names=[made.joints[joint.id, 0] for joint in turned],
+        mujoco_bodies=[made.bodies[body.id] for body in mechanism.bodies],
+    )  # fmt: skip
+    other.write_text(made.text, encoding="utf-8")
     for program, python, missing, model in (
         ("dartpy", DARTPY, NO_DARTPY, path),
         ("mujoco", MUJOCO, NO_MUJOCO, other),
