@@ -260,7 +260,7 @@ class Rung:
         iterations: Solver iterations per step.
     """
 
-    steps: float
+    steps: int
     iterations: int
 
     @property
@@ -313,7 +313,7 @@ class StepSelection:
     trial: StepTrial | None
 
 
-def ladder(least: float, most: Rung) -> list[Rung]:
+def ladder(least: int, most: Rung) -> list[Rung]:
     """Return the rungs with at least so many steps per second that cost less than ``most``."""
     rungs = [Rung(max(steps, least), iterations) for steps, iterations in _LADDER]
     return [rung for rung in dict.fromkeys(rungs) if rung.cost < most.cost]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from addon.core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder
 
-MOST = Rung(24000.0, 100)
+MOST = Rung(24000, 100)
 
 
-def chosen(separation: float, quality: Quality, budget: float = 1e9, least: float = 600.0) -> tuple[StepSelection, int]:
+def chosen(separation: float, quality: Quality, budget: float = 1e9, least: int = 600) -> tuple[StepSelection, int]:
     """The selection for a joint separation that falls with the square of the step, and how many trials it took."""
     climbing = climb(ladder(least, MOST), MOST, quality, budget)
     rung, count = next(climbing), 0
@@ -39,10 +39,10 @@ def test_what_is_selected_suffices_and_is_near_the_least(separation: float, name
 
 
 def test_the_ladder_climbs_and_stays_between_what_springs_need_and_the_bound() -> None:
-    rungs = ladder(2000.0, Rung(9000.0, 50))
-    assert all(rung.steps >= 2000.0 and rung.cost < Rung(9000.0, 50).cost for rung in rungs)
+    rungs = ladder(2000, Rung(9000, 50))
+    assert all(rung.steps >= 2000.0 and rung.cost < Rung(9000, 50).cost for rung in rungs)
     assert all(a.cost < b.cost for a, b in pairwise(rungs))
-    assert ladder(600.0, Rung(600.0, 10)) == []
+    assert ladder(600, Rung(600, 10)) == []
 
 
 def test_a_spent_budget_ends_the_trials_with_the_rung_that_they_point_to() -> None:
@@ -66,7 +66,7 @@ def test_fast_wheels_need_short_steps(spin: float, enough: bool) -> None:
 
 
 def test_a_simulation_that_diverges_takes_the_bound() -> None:
-    climbing = climb(ladder(600.0, MOST), MOST, QUALITIES["PREVIEW"], 1e9)
+    climbing = climb(ladder(600, MOST), MOST, QUALITIES["PREVIEW"], 1e9)
     next(climbing)
     with pytest.raises(StopIteration) as end:
         climbing.send(StepTrial(math.inf, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))

@@ -184,7 +184,7 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     if found is None or not share > limit:
         return False
     required = required_solver_settings(rig)
-    most, now = Rung(required.steps, required.iterations), Rung(found.steps, found.iterations)
+    most, now = Rung(required.steps, required.iterations), Rung(round(found.steps), found.iterations)
     if now.cost >= most.cost:
         return False
     rung = next_rung(ladder(required.least, most), now, share / limit) or most

@@ -56,14 +56,15 @@ _MAX_STEPS, _MAX_ITERATIONS = 24000, 400
 class SolverSettings:
     """World settings that a mechanism needs: steps per second and iterations per step, with the reasons.
 
-    ``least``: steps per second that its springs need in any case.
+    Steps are whole numbers, which the stored selections hold exactly. ``least``: those that its springs need in any
+    case.
     """
 
-    steps: float
+    steps: int
     iterations: int
     why_steps: str
     why_iterations: str
-    least: float = STEPS_PER_SECOND
+    least: int = STEPS_PER_SECOND
 
     @property
     def is_worst_case(self) -> bool:
@@ -101,7 +102,7 @@ def required_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") ->
     if settings(rig).cfm > SOFT_CFM:
         soft, exact = "minimum, enough for the softness of the file's joints", softness_rate(rig)
         if quality == "BAKE" or exact <= STEPS_PER_SECOND:
-            steps = min(max(exact, STEPS_PER_SECOND), MAX_SOFT_STEPS)
+            steps = math.ceil(min(max(exact, STEPS_PER_SECOND), MAX_SOFT_STEPS))
             return SolverSettings(steps, ITERATIONS, soft, soft, steps)
         clipped = softness_message(rig, STEPS_PER_SECOND)
         return SolverSettings(STEPS_PER_SECOND, ITERATIONS, clipped, clipped)
@@ -134,7 +135,8 @@ def required_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") ->
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
         why += Message("; times {} for stops between unequal masses", f"{more:.3g}")
-    return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations, min(springs, _MAX_STEPS))
+    most, needed = (math.ceil(min(rate, _MAX_STEPS)) for rate in (steps, springs))
+    return SolverSettings(most, iterations, why, why_iterations, needed)
 
 
 def softness_rate(rig: bpy.types.Object) -> float:
@@ -218,7 +220,7 @@ def chosen_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") -> S
     if found is None:
         return required
     measured = "measured in trial simulations"
-    return SolverSettings(found.steps, found.iterations, measured, measured, required.least)
+    return SolverSettings(round(found.steps), found.iterations, measured, measured, required.least)
 
 
 def merge_solver_settings(fits: Sequence[SolverSettings]) -> SolverSettings:

@@ -161,8 +161,26 @@ def test_a_trial_that_diverges_leads_to_more_steps(blank: Any) -> None:
         pass
     found, bound = selected_steps(rig, "PREVIEW"), required_solver_settings(rig)
     assert tried == [10]
-    assert found is not None and (found.steps, found.iterations) == (pytest.approx(bound.steps), bound.iterations)
+    assert found is not None and (found.steps, found.iterations) == (bound.steps, bound.iterations)
     assert rig.data.knuckle.drive == "LIMP"
+
+
+@pytest.mark.parametrize("link", [0.05, 0.031, 0.0123])
+def test_a_bake_that_nothing_makes_better_ends(blank: Any, link: float) -> None:
+    """Whatever the count of steps is, as a fraction or in 32 bits: each repetition has more, up to the bound."""
+    from addon.blender.physics.recording.step_trials import raise_steps
+    from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
+
+    rig = put_world(chain(link, 30.0), "LIMP", 2.0)
+    assert select(blank.scene, rig, "BAKE") > 0
+    costs = []
+    while raise_steps(rig, "BAKE", 1.001e-3):
+        found = selected_steps(rig, "BAKE")
+        assert found is not None
+        costs.append(found.steps * (10 + found.iterations))
+        assert costs == sorted(set(costs)), "each costs more than the one before"
+    bound = required_solver_settings(rig)
+    assert costs[-1] == bound.steps * (10 + bound.iterations)
 
 
 # ---------------------------------------------------------------- path shift
