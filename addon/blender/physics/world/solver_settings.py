@@ -102,8 +102,8 @@ def required_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") ->
     if settings(rig).cfm > SOFT_CFM:
         soft, exact = "minimum, enough for the softness of the file's joints", softness_rate(rig)
         if quality == "BAKE" or exact <= STEPS_PER_SECOND:
-            steps = math.ceil(min(max(exact, STEPS_PER_SECOND), MAX_SOFT_STEPS))
-            return SolverSettings(steps, ITERATIONS, soft, soft, steps)
+            rate = math.ceil(min(max(exact, STEPS_PER_SECOND), MAX_SOFT_STEPS))
+            return SolverSettings(rate, ITERATIONS, soft, soft, rate)
         clipped = softness_message(rig, STEPS_PER_SECOND)
         return SolverSettings(STEPS_PER_SECOND, ITERATIONS, clipped, clipped)
     empties = [empty for empty in parts(rig, "JOINT") if connects_bodies(joint_record(empty))]
@@ -135,8 +135,8 @@ def required_solver_settings(rig: bpy.types.Object, quality: str = "PREVIEW") ->
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
         steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
         why += Message("; times {} for stops between unequal masses", f"{more:.3g}")
-    most, needed = (math.ceil(min(rate, _MAX_STEPS)) for rate in (steps, springs))
-    return SolverSettings(most, iterations, why, why_iterations, needed)
+    bound, needed = (math.ceil(min(each, _MAX_STEPS)) for each in (steps, springs))
+    return SolverSettings(bound, iterations, why, why_iterations, needed)
 
 
 def softness_rate(rig: bpy.types.Object) -> float:

@@ -373,7 +373,7 @@ def check_deleted_mechanisms(folder: str) -> None:
 
 
 def check_removed_physics(_folder: str) -> None:
-    """Remove the physics of one of two mechanisms, which does not step the world of their scene, and open a new file."""
+    """Remove the physics of one of two mechanisms, which does not step their scene's world, and open a new file."""
     scene = bpy.context.scene
     scene.knuckle_simulate_here = False
     for name, options in (("sensor_leg/sensor_leg.xml", {}), ("desk_lamp/desk_lamp.skel", {"up_axis": "-X"})):
