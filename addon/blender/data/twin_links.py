@@ -64,30 +64,3 @@ def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
         record.seen, record.seen_name = one.matrix_basis, one.name
         record.seen_twin, record.seen_twin_name = other.matrix_basis, other.name
         record.seen_count = count
-
-
-def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
-    """Link two parts as twins; their previous twins are unlinked.
-
-    Raises:
-        ValueError: The parts are the same, of different kinds or of different mechanisms.
-    """
-    one, other = record_of(first), record_of(second)
-    if first == second or one.role != other.role or one.model != other.model:
-        raise ValueError("Selection: not two bodies or two joints of one mechanism. Select a pair")
-    unlink_twins([obj for obj in (first, second) if record_of(obj).twin])
-    one.twin, other.twin = other.source_id, one.source_id
-    record_mirror_state(first, second)
-
-
-def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
-    """Unlink parts from their twins."""
-    chosen = list(objects)
-    for obj in (*twins_among(chosen).values(), *chosen):
-        if record_of(obj).twin:
-            record_of(obj).twin = ""
-
-
-def unlink_twin(obj: bpy.types.Object) -> None:
-    """Unlink a part from its twin."""
-    unlink_twins([obj])

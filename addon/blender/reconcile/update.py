@@ -157,44 +157,40 @@ def _write_joints(
                 setattr(record_of(empty).joint, end, bodies.get(own))
 
 
-def update_values(joints: _Objects, edit: Edit) -> int:
-    """Write the stops, springs and motors of joints that an edit changed, with a change signal for each joint.
+def update_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
+    """Write what an edit of values changes in the records of parts; nothing moves, and nothing else is compared.
 
-    A stop that is removed keeps its value in the record, for when it is switched on again. Nothing else is compared.
+    These are twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal. A stop
+    that is removed keeps its value in the record, for when it is switched on again.
 
     Args:
-        joints: Empties of all joints of the edited mechanism, by id.
-        edit: The edit; it may be one of these joints alone.
+        bodies: Bodies of the edited mechanism, by id.
+        joints: Joints of the edited mechanism, by id.
+        edit: The edit; it may be one of these parts alone.
 
     Returns:
-        The number of changed joints.
+        The number of changed parts.
     """
-    before, count = joint_by_id(edit.before), 0
+    known, before, count = body_by_id(edit.before), joint_by_id(edit.before), 0
+    for body in edit.after.bodies:
+        if stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, known[body.id]):
+            push(record_of(bodies[body.id]), BODY_PROPERTIES, body, known[body.id])
+            count += 1
     for joint in edit.after.joints:
-        if joint is before[joint.id]:
-            continue
-        dofs, known = (
-            [*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before[joint.id])
-        )
-        empty = joints[joint.id]
-        every = zip(dof_records(empty), dofs, known, strict=True)
-        count += set_dof_fields((empty, kept, _differing_fields(dof, was)) for kept, dof, was in every) > 0
-        _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
+        count += joint is not before[joint.id] and _update_joint(joints[joint.id], joint, before[joint.id], edit)
+    _record_new_twins(edit.after.bodies, known, bodies)
+    _record_new_twins(edit.after.joints, before, joints)
     return count
 
 
-def update_body_values(objects: _Objects, edit: Edit) -> bool:
-    """Write the values of bodies' records that an edit changed; nothing moves. Return whether there were any.
-
-    Args:
-        objects: Bodies of the edited mechanism, by id.
-        edit: The edit; it may be one of these bodies alone.
-    """
-    known, changed = body_by_id(edit.before), False
-    for body in edit.after.bodies:
-        if stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, known[body.id]):
-            push(record_of(objects[body.id]), BODY_PROPERTIES, body, known[body.id])
-            changed = True
+def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Edit) -> bool:
+    """Write the changed twin and values of a joint to its record; return whether there were any."""
+    dofs, known = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
+    every = zip(dof_records(empty), dofs, known, strict=True)
+    changed = set_dof_fields((empty, kept, _differing_fields(dof, was)) for kept, dof, was in every) > 0
+    _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
+    if joint.twin != before.twin:
+        record_of(empty).twin, changed = joint.twin or "", True
     return changed
 
 

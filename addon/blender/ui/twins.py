@@ -15,7 +15,7 @@ from ..animation.mirror import mirror_keys
 from ..data.access import record_of, settings
 from ..data.conversion import store_message, stored_message
 from ..data.queries import servo_bones
-from ..data.twin_links import link_twins, parts_by_id, twin_of, twins_among, unlink_twins
+from ..data.twin_links import parts_by_id, twin_of, twins_among
 from ..editing.symmetry.appearance import all_differences
 from ..editing.symmetry.live_mirror import lacks_twins
 from ..editing.symmetry.twins import (
@@ -24,8 +24,10 @@ from ..editing.symmetry.twins import (
     choose_plane,
     create_twins,
     ensure_plane,
+    link_twins,
     mirror_to_twins,
     twin_candidates,
+    unlink_twins,
 )
 from ..locale import translated
 from .base.operators import ERRORS, ModelOperator, Result, active_model, report_message, report_result
@@ -163,7 +165,7 @@ class KNUCKLE_OT_link_twins(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Link the two parts."""
         first, second = selected_parts(context, rig)
-        link_twins(first, second)
+        link_twins((first, second))
         adopt_linked_plane(rig)
         report_message(self, {"INFO"}, Message("{} and {} are twins", repr(first.name), repr(second.name)))
         return {"FINISHED"}
@@ -249,15 +251,12 @@ class KNUCKLE_OT_link_found_twins(ModelOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Link the ticked pairs that still exist, and clear the list."""
-        done = 0
-        for pair in settings(rig).found_twins:
-            objects = bpy.data.objects
-            if pair.use and pair.first in objects and pair.second in objects:
-                link_twins(objects[pair.first], objects[pair.second])
-                done += 1
-        settings(rig).found_twins.clear()
+        objects, found = bpy.data.objects, settings(rig).found_twins
+        pairs = [(row.first, row.second) for row in found if row.use and {row.first, row.second} <= {*objects.keys()}]
+        link_twins(*((objects[first], objects[second]) for first, second in pairs))
+        found.clear()
         adopt_linked_plane(rig)
-        report_message(self, {"INFO"}, Message("{} linked", count_with_noun(done, "pair")))
+        report_message(self, {"INFO"}, Message("{} linked", count_with_noun(len(pairs), "pair")))
         return {"FINISHED"}
 
 

@@ -215,6 +215,61 @@ def _single_numbers(parts: Iterable[DofMap]) -> dict[int, tuple[int, float]] | N
     return out
 
 
+# ---------------------------------------------------------------- links
+
+#: Ids of two parts of the same kind.
+Pairs = Iterable[tuple[str, str]]
+
+
+def link_twins(mechanism: Mechanism, bodies: Pairs = (), joints: Pairs = ()) -> Edit:
+    """Link pairs of bodies and pairs of joints as twins; their previous twins are unlinked."""
+    after = replace(mechanism, bodies=_linked(mechanism.bodies, bodies), joints=_linked(mechanism.joints, joints))
+    return Edit(mechanism, after)
+
+
+def unlink_twins(mechanism: Mechanism, bodies: Collection[str] = (), joints: Collection[str] = ()) -> Edit:
+    """Unlink bodies and joints (ids) from their twins."""
+    after = replace(mechanism, bodies=_unlinked(mechanism.bodies, bodies), joints=_unlinked(mechanism.joints, joints))
+    return Edit(mechanism, after)
+
+
+def relink_twins(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> Edit:
+    """Link bodies and joints (ids) that have no twin to those that refer to them as theirs."""
+    return link_twins(mechanism, _half_linked(mechanism.bodies, bodies), _half_linked(mechanism.joints, joints))
+
+
+def _half_linked(parts: Iterable[_Part], ids: Collection[str]) -> list[tuple[str, str]]:
+    alone = {part.id for part in parts if part.twin is None}.intersection(ids)
+    return [(part.id, part.twin) for part in parts if part.twin is not None and part.twin in alone]
+
+
+def _linked(parts: Collection[_Part], pairs: Pairs) -> list[_Part]:
+    twins = {part.id: part.twin for part in parts}
+    for pair in pairs:
+        _unlink(twins, pair)
+        twins |= dict(zip(pair, reversed(pair), strict=True))
+    return _with_twins(parts, twins)
+
+
+def _unlinked(parts: Collection[_Part], ids: Iterable[str]) -> list[_Part]:
+    twins = {part.id: part.twin for part in parts}
+    _unlink(twins, ids)
+    return _with_twins(parts, twins)
+
+
+def _unlink(twins: dict[str, str | None], ids: Iterable[str]) -> None:
+    """Set the twins of parts to None, also those of twins that refer to these parts."""
+    for own in ids:
+        other = twins[own]
+        twins[own] = None
+        if other is not None and twins.get(other) == own:
+            twins[other] = None
+
+
+def _with_twins(parts: Iterable[_Part], twins: Mapping[str, str | None]) -> list[_Part]:
+    return [part if part.twin == twins[part.id] else replace(part, twin=twins[part.id]) for part in parts]
+
+
 # ---------------------------------------------------------------- edits of twins
 
 _NO_MESHES: Mapping[str, Collection[int]] = {}

@@ -4,15 +4,24 @@ and nothing is told of what stands in the middle."""
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.editing.sides import find_sides
-from addon.core.editing.symmetry import compare_parents, compare_twins, find_asymmetries, find_missing_twins
+from addon.core.editing.edits import joint_by_id
+from addon.core.editing.sides import find_sides, pairs_by_twin
+from addon.core.editing.symmetry import (
+    compare_parents,
+    compare_twins,
+    find_asymmetries,
+    find_missing_twins,
+    link_twins,
+    relink_twins,
+    unlink_twins,
+)
 from addon.core.model import Dof, Joint, Mechanism
 from addon.core.validation import validate
 from tests.support.mirror_helpers import OWN
@@ -100,3 +109,47 @@ def test_an_uncertain_mirror_plane_reports_less() -> None:
     sides = find_sides(whole)
     off = replace(sides, plane=replace(sides.plane, offset=0.4))
     assert find_missing_twins(whole, off) == []
+
+
+def twins(mechanism: Mechanism) -> dict[str, dict[str, str]]:
+    return {
+        "BODY": pairs_by_twin({body.id: body.twin for body in mechanism.bodies}),
+        "JOINT": pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints}),
+    }
+
+
+@given(st.data())
+def test_links_refer_to_each_other_and_leave_all_else_alone(data: st.DataObject) -> None:
+    """After links and unlinks in any order every part that names a twin is named by it, and only links are new."""
+    mechanism = start = hexapod()
+    ids = [body.id for body in start.bodies]
+    linked = twins(start)["BODY"]
+    for _ in range(data.draw(st.integers(1, 6))):
+        first, second = data.draw(st.lists(st.sampled_from(ids), min_size=2, max_size=2, unique=True))
+        for own in (first, second):
+            linked.pop(linked.pop(own, ""), None)
+        if data.draw(st.booleans()):
+            mechanism = link_twins(mechanism, bodies=[(first, second)]).after
+            linked |= {first: second, second: first}
+        else:
+            mechanism = unlink_twins(mechanism, bodies=(first, second)).after
+    assert {body.id: body.twin for body in mechanism.bodies if body.twin} == linked == twins(mechanism)["BODY"]
+    assert all(own is before for own, before in zip(mechanism.joints, start.joints, strict=True))
+    for body, before in zip(mechanism.bodies, start.bodies, strict=True):
+        assert all(
+            getattr(body, each.name) is getattr(before, each.name) for each in fields(body) if each.name != "twin"
+        )
+
+
+def test_restored_parts_are_linked_to_those_that_name_them() -> None:
+    start = hexapod()
+    pair = twins(start)
+    restored = {role: {own for own, twin in known.items() if own < twin} for role, known in pair.items()}
+    cut = replace(
+        start,
+        bodies=[replace(b, twin=None) if b.id in restored["BODY"] else b for b in start.bodies],
+        joints=[replace(j, twin=None) if j.id in restored["JOINT"] else j for j in start.joints],
+    )
+    assert not twins(cut)["BODY"] and not twins(cut)["JOINT"]
+    assert twins(relink_twins(cut, restored["BODY"], restored["JOINT"]).after) == pair
+    assert joint_by_id(relink_twins(cut, (), ()).after) == joint_by_id(cut), "others were unlinked by the user"

@@ -22,7 +22,7 @@ from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts
-from ...data.twin_links import parts_by_id, unlink_twin
+from ...data.twin_links import parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
@@ -34,6 +34,7 @@ from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
+from ..symmetry.twins import unlink_twins
 from .missing_parts import REBUILD_LABEL
 from .rebuild import link_parts, rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
@@ -225,8 +226,7 @@ def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
-    for obj in _finding_objects(rig, finding):
-        unlink_twin(obj)
+    unlink_twins(_finding_objects(rig, finding))
     return "Twin unlinked"
 
 

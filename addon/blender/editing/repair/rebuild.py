@@ -5,7 +5,7 @@ Remaining parts keep pose, keyframes and edits. A new armature gets the motion o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,7 @@ from mathutils import Matrix, Quaternion
 
 from .... import formats
 from ....core.editing.edits import Edit, body_by_id, with_bodies, with_joints
+from ....core.editing.symmetry import relink_twins
 from ....core.gait.engine import find_gait
 from ....core.model import Body, Frame, Light, Mechanism
 from ....core.report import FormatError, Message, Report, abbreviate_names
@@ -31,14 +32,14 @@ from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import store_mechanism_facts
 from ...reconcile.rig_update import begin_edit, physics_suspended
-from ...reconcile.update import EditObjects, update
+from ...reconcile.update import EditObjects, update, update_records
 from ...rig.joint_frames import lost_ends
 from ...scene.collections import has_base_name
-from ...scene.parts import PartObjects, missing_shapes
+from ...scene.parts import missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract_design
-from ..symmetry.twins import refresh_restraints
+from ..symmetry.twins import read_records, refresh_restraints
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,
@@ -406,21 +407,14 @@ def _update_parts(
         restored = {role: parts_by_id(rig, role) for role in before}
         if new_bodies or new_joints:
             refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
-    _relink_twins(before, restored)
+    ids = (restored[role].keys() - before[role].keys() for role in ("BODY", "JOINT"))
+    relinked = relink_twins(read_records(rig), *ids)  # the document lacks twins that were linked after the import
+    update_records(restored["BODY"], restored["JOINT"], relinked)
     made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
     made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
     out.done += ["Collision"] if reshaped else []
     out.done += ["Frames"] if everything and (frames or lights) else []
-
-
-def _relink_twins(before: Mapping[str, Mapping[str, bpy.types.Object]], restored: PartObjects) -> None:
-    """Link restored parts to the twins that refer to them: the document lacks twins that were linked later."""
-    for role, known in restored.items():
-        for own, obj in known.items():
-            twin = known.get(record_of(obj).twin)
-            if twin is not None and record_of(obj).twin not in before[role] and not record_of(twin).twin:
-                record_of(twin).twin = own
 
 
 def _deleted(

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ....core.editing import symmetry
+from ....core.editing.edits import Edit
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate, TwinDifference
 from ....core.editing.twins import mirror_restraint_records
@@ -27,10 +28,10 @@ from ...data.conversion import (
 )
 from ...data.documents import read_document
 from ...data.queries import is_foreign, joint_bones, parts, renamed_bones
-from ...data.twin_links import link_twins, parts_by_id, record_mirror_state, twins_among, twins_by_part
+from ...data.twin_links import parts_by_id, record_mirror_state, twins_among, twins_by_part
 from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import EditObjects, update, write_parts
+from ...reconcile.update import EditObjects, update, update_records, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.attachments import store_restraints
 from ...scene.read.mechanism import extract
@@ -134,6 +135,47 @@ def twin_differences(rig: bpy.types.Object) -> list[TwinDifference]:
     assign_ids(rig)
     mechanism = extract(rig)
     return symmetry.compare_twins(mechanism, find_sides(mechanism))
+
+
+# ---------------------------------------------------------------- links
+
+#: Two bodies or two joints.
+ObjectPair = tuple[bpy.types.Object, bpy.types.Object]
+
+
+def link_twins(*pairs: ObjectPair) -> None:
+    """Link pairs of parts of one mechanism as twins; their previous twins are unlinked.
+
+    Raises:
+        ValueError: The parts of a pair are the same, of different kinds or of different mechanisms.
+    """
+    ids: dict[str, list[tuple[str, str]]] = {"BODY": [], "JOINT": []}
+    for rig in {record_of(obj).model for pair in pairs for obj in pair}:
+        assign_ids(rig)
+    for first, second in pairs:
+        one, other = record_of(first), record_of(second)
+        if first == second or one.role != other.role or one.model != other.model:
+            raise ValueError("Selection: not two bodies or two joints of one mechanism. Select a pair")
+        ids[one.role].append((one.source_id, other.source_id))
+    if pairs:
+        rig = record_of(pairs[0][0]).model
+        _update_links(rig, symmetry.link_twins(read_records(rig), ids["BODY"], ids["JOINT"]))
+
+
+def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
+    """Unlink parts from their twins."""
+    chosen = [record_of(obj) for obj in objects]
+    for rig in dict.fromkeys(record.model for record in chosen):
+        assign_ids(rig)
+        bodies, joints = (
+            [record.source_id for record in chosen if record.model == rig and record.role == role]
+            for role in ("BODY", "JOINT")
+        )
+        _update_links(rig, symmetry.unlink_twins(read_records(rig), bodies, joints))
+
+
+def _update_links(rig: bpy.types.Object, edit: Edit) -> None:
+    update_records(parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), edit)
 
 
 # ---------------------------------------------------------------- mirroring to twins
@@ -289,19 +331,19 @@ def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -
     if plane is None:
         return 0, 0, _no_plane_report(rig)
     fresh = {record_of(obj).source_id for obj in made}
-    alone, linked = set(fresh), 0
+    alone, linked = set(fresh), list[ObjectPair]()
     for pair in twin_candidates(rig, plane):
         ids = {pair.first, pair.second}
         if pair.kind == "body" and ids & fresh:
             alone -= ids  # also for a match by name alone, which only the user can confirm
             if pair.by != "name":
-                link_twins(bodies[pair.first], bodies[pair.second])
-                linked += 1
+                linked.append((bodies[pair.first], bodies[pair.second]))
+    link_twins(*linked)
     lone = [bodies[own] for own in bodies if own in alone and _is_on_one_side(bodies[own], plane)]
     if not lone:
-        return linked, 0, Report()
+        return len(linked), 0, Report()
     twins, report = create_twins(lone, plane)
-    return linked, len(twins), report
+    return len(linked), len(twins), report
 
 
 def _no_plane_report(rig: bpy.types.Object) -> Report:
@@ -330,7 +372,7 @@ def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[b
         return None, Report()
     there = [each for each in parts(rig, "JOINT") if each not in twins and {*_joint_bodies(each)} == {*wanted}]
     if there:
-        link_twins(empty, there[0])
+        link_twins((empty, there[0]))
         return there[0], Report()
     if ensure_plane(rig) is None:
         return None, _no_plane_report(rig)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import unlink_twins
+from addon.blender.editing.symmetry.twins import unlink_twins
 from tests.support.mirror_images_helpers import exported
 from tests.support.scenes import body, joint_of, pick, the_rig
 

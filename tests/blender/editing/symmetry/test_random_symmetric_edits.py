@@ -14,8 +14,8 @@ from mathutils import Euler
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import link_twins, parts_by_id
-from addon.blender.editing.symmetry.twins import adopt_linked_plane, twin_candidates
+from addon.blender.data.twin_links import parts_by_id
+from addon.blender.editing.symmetry.twins import adopt_linked_plane, link_twins, twin_candidates
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import joint_frame_world
 from addon.core.model import Body, Joint, Mechanism
@@ -207,7 +207,7 @@ def test_halves_stay_mirror_images(blank: Any, model: str, seed: int, tmp_path: 
     rig = made(model, physics=seed % 2 == 0)
     for found in twin_candidates(rig):  # files of SKEL name none
         known = parts_by_id(rig, found.kind.upper())
-        link_twins(known[found.first], known[found.second])
+        link_twins((known[found.first], known[found.second]))
     adopt_linked_plane(rig)
     settings(rig).symmetric = True
     bpy.context.view_layer.update()

@@ -18,12 +18,18 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import twin_of, unlink_twins
+from addon.blender.data.twin_links import twin_of
 from addon.blender.editing import authoring
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.editing.symmetry.appearance import all_differences
-from addon.blender.editing.symmetry.twins import create_twins, mirror_to_twins, require_plane, twin_differences
+from addon.blender.editing.symmetry.twins import (
+    create_twins,
+    mirror_to_twins,
+    require_plane,
+    twin_differences,
+    unlink_twins,
+)
 from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import motion_mirror
