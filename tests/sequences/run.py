@@ -59,6 +59,16 @@ class Heard:
         return text
 
 
+def _of_original(key: tuple[str, ...]) -> tuple[str, ...]:
+    """The error that the original of a copied part has had: a copy has its faults too."""
+    import bpy
+
+    from addon.blender.data.access import record_of
+
+    originals = {record_of(obj).source_id: record_of(obj).copy_of for obj in bpy.data.objects if record_of(obj).copy_of}
+    return (*key[:2], *(originals.get(part, part) for part in key[2:]))
+
+
 class Episode:
     """One file and what is done with it."""
 
@@ -151,6 +161,7 @@ class Episode:
 
     def _valid(self, step: Step, before: dict[tuple[str, ...], str], said: str) -> None:
         new = {key: message for key, message in self._errors().items() if key not in before}
+        new = {key: message for key, message in new.items() if _of_original(key) not in before}
         if step[0] != "run" or step[1].split(".")[0] != "knuckle" or not new:
             return
         told = said + self.heard.more() + "".join(_report_lines())

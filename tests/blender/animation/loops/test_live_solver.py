@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -437,3 +438,20 @@ def test_a_rigid_loop_stays_locked_in_a_saved_file(blank: Any, tmp_path: Path) -
     rig.pose.bones["A"].rotation_euler.z = 0.5
     bpy.context.view_layer.update()
     assert Pivots(mechanism, rig).gap() < WITHIN
+
+
+def test_a_copy_that_was_never_evaluated_gets_no_pose(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After undo a scene that is not shown has a graph whose copies have no type yet (Blender 4.2)."""
+    import bpy
+
+    from addon.blender.animation.loops import live_solver
+
+    monkeypatch.setattr(live_solver, "POSE_SETTING_TAGS", False)  # as in Blender 4.2
+    rig, world, written = put(loops.crank_rocker()), bpy.data.worlds.new("no object"), list[Any]()
+    graph = bpy.context.view_layer.depsgraph
+    scene: Any = SimpleNamespace(view_layers=[SimpleNamespace(depsgraph=each) for each in (graph, world, None)])
+    copies: Any = SimpleNamespace(evaluated_get=lambda each: world if each is world else rig.evaluated_get(graph))
+    numbers: Any = SimpleNamespace(write=lambda _rig, evaluated, _given: written.extend(evaluated))
+    cache = live_solver.FrameCache((), numbers)
+    cache.put(scene, copies, live_solver.CachedFrame(np.zeros(0, dtype=np.float32), (), ()))
+    assert written == [rig.evaluated_get(graph)]
