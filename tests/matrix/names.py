@@ -178,7 +178,7 @@ def twin(obj: Any) -> Any:
 
 def call(obj: Any, name: str) -> None:
     """Give a part the name of another one, which Blender lets no two objects have."""
-    obj.knuckle.source_name, obj.knuckle.built_name = name, obj.name
+    obj.knuckle.source_name, obj.knuckle.baseline_name = name, obj.name
 
 
 def clear_twin(obj: Any) -> None:
@@ -270,15 +270,17 @@ EDITED: dict[str, str] = {
 NOT_EDITED: dict[str, str] = {
     "written when an object is made, and by operators alone": (
         "KnuckleObject.role KnuckleObject.source_name KnuckleObject.source_id KnuckleObject.copy_of "
-        "KnuckleObject.model KnuckleObject.without_children KnuckleObject.settled KnuckleObject.built_name "
-        "KnuckleObject.built KnuckleObject.moment_of "
-        "KnuckleObject.fitted KnuckleObject.shapes KnuckleObject.joint KnuckleObject.surface KnuckleObject.scenery "
+        "KnuckleObject.model KnuckleObject.without_children KnuckleObject.session_tag KnuckleObject.baseline_name "
+        "KnuckleObject.baseline_pose KnuckleObject.moment_of "
+        "KnuckleObject.baseline_bone_pose KnuckleObject.shapes KnuckleObject.joint KnuckleObject.baseline_mesh "
+        "KnuckleObject.scenery "
         "KnuckleObject.shape KnuckleObject.com KnuckleObject.has_tensor KnuckleObject.tensor KnuckleObject.active "
-        "KnuckleBone.rest KnuckleObject.corners KnuckleObject.gravity KnuckleObject.collidable "
+        "KnuckleBone.rest KnuckleObject.baseline_corners KnuckleObject.gravity KnuckleObject.collidable "
         "KnuckleShape.spheres KnuckleShape.type "
         "KnuckleShape.visual KnuckleShape.collision KnuckleShape.collidable KnuckleShape.has_child "
-        "KnuckleShape.has_color KnuckleShape.mesh KnuckleMaterial.is_built KnuckleMaterial.built KnuckleBone.joint "
-        "KnuckleBone.step KnuckleBone.joint_rotation KnuckleBone.built_name KnuckleBone.known_name KnuckleBone.root "
+        "KnuckleShape.has_color KnuckleShape.mesh KnuckleMaterial.baseline_color KnuckleBone.joint "
+        "KnuckleBone.step KnuckleBone.joint_rotation KnuckleBone.baseline_name KnuckleBone.followed_name "
+        "KnuckleBone.root "
         "KnuckleDof.kind KnuckleDof.axis KnuckleDof.actuator KnuckleDof.file_sign KnuckleDof.pitch KnuckleDof.start "
         "KnuckleDof.assembled KnuckleDof.assembled_start KnuckleDof.start_rates KnuckleDof.parts KnuckleDof.step "
         "KnuckleDof.channel KnuckleDof.channel_index KnuckleJoint.parent KnuckleJoint.child KnuckleJoint.at_world "
@@ -289,9 +291,10 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleModel.has_collision KnuckleModel.forgotten_ids KnuckleAssembly.path KnuckleModel.sine_without_type"
     ),
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
-    "what symmetric editing has seen": (
-        "KnuckleObject.seen KnuckleObject.seen_name KnuckleObject.seen_twin KnuckleObject.seen_twin_name "
-        "KnuckleObject.seen_count"
+    "what symmetric editing compares with": (
+        "KnuckleObject.mirrored_pose KnuckleObject.mirrored_name KnuckleObject.mirrored_twin_pose "
+        "KnuckleObject.mirrored_twin_name "
+        "KnuckleObject.mirrored_count"
     ),
     "helper objects and state of physics": (
         "KnuckleObject.inertia_proxy KnuckleObject.inertia_proxy_constraint KnuckleObject.is_inertia_proxy "

@@ -60,13 +60,13 @@ class Heard:
 
 
 def _of_original(key: tuple[str, ...]) -> tuple[str, ...]:
-    """The error that the original of a copied part has had: a copy has its faults too."""
+    """The error that the original of a copied part has had, in whatever mechanism: a copy has its faults too."""
     import bpy
 
     from addon.blender.data.access import record_of
 
     originals = {record_of(obj).source_id: record_of(obj).copy_of for obj in bpy.data.objects if record_of(obj).copy_of}
-    return (*key[:2], *(originals.get(part, part) for part in key[2:]))
+    return (key[1], *(originals.get(part, part) for part in key[2:]))
 
 
 class Episode:
@@ -161,7 +161,8 @@ class Episode:
 
     def _valid(self, step: Step, before: dict[tuple[str, ...], str], said: str) -> None:
         new = {key: message for key, message in self._errors().items() if key not in before}
-        new = {key: message for key, message in new.items() if _of_original(key) not in before}
+        known = {key[1:] for key in before}
+        new = {key: message for key, message in new.items() if _of_original(key) not in known}
         if step[0] != "run" or step[1].split(".")[0] != "knuckle" or not new:
             return
         told = said + self.heard.more() + "".join(_report_lines())
@@ -253,7 +254,7 @@ def _group(out: dict[str, Any], path: str, group: Any) -> None:
 
 
 #: Not of the file: the marks with which a model is known while it is looked at.
-_PASSING = {"settled", "seen_count", "seen"}
+_PASSING = {"session_tag", "mirrored_count", "mirrored_pose"}
 
 
 # ---------------------------------------------------------------- the command

@@ -15,8 +15,8 @@ _PASSING = {
     "depsgraph", "display", "display_settings", "eevee", "error_location", "error_rotation", "id_data", "info",
     "is_active_output", "is_evaluated", "is_frame_skip", "is_outdated", "is_runtime_data", "is_updated",
     "is_updated_data", "is_valid", "keying_sets_all", "original", "override_library", "preview", "rna_type",
-    "sequence_editor", "sequencer_colorspace_settings", "session_uid", "settled", "tag", "tool_settings", "use_nodes",
-    "users", "view_layers", "view_settings",
+    "sequence_editor", "sequencer_colorspace_settings", "session_uid", "session_tag", "tag", "tool_settings",
+    "use_nodes", "users", "view_layers", "view_settings",
 }  # fmt: skip
 #: Of meshes: what follows from vertices, edges and faces.
 _DERIVED = {

@@ -22,8 +22,9 @@ from ...formats import loads_cached
 from ...formats.document.cache import MAX_DOCUMENT_CACHE_BYTES, ContentLRU
 from ..compat import action_curves
 from ..data.access import action_record, armature_of, bone_record, record_of, settings
+from ..data.baseline import baseline_pose
 from ..data.channels import settings_curves
-from ..data.conversion import read_dofs, unflatten_pose
+from ..data.conversion import read_dofs
 from ..data.documents import document_bytes
 from ..data.properties.model import input_property_name
 from ..data.queries import parts
@@ -159,8 +160,7 @@ def current_gait(rig: bpy.types.Object) -> Gait | None:
     engine = Engine(model.standard_speed, model.speed_factor, model.pose_delay, model.pose_phase)
     mechanism = Mechanism(rig.name, behaviours=GaitBehaviors(engine, behaviours.items, model.sine_without_type))
     mechanism.bodies = [
-        Body(record_of(obj).source_id, record_of(obj).source_name, unflatten_pose(record_of(obj).built))
-        for obj in parts(rig, "BODY")
+        Body(record_of(obj).source_id, record_of(obj).source_name, baseline_pose(obj)) for obj in parts(rig, "BODY")
     ]
     for empty in parts(rig, "JOINT"):
         record = record_of(empty)

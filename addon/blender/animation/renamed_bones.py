@@ -119,8 +119,8 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
     past, before = names.past, {new: old for old, new in went.items()}
     for bone in data.bones:
         record = bone_record(bone)
-        if (record.known_name or record.built_name) != bone.name:
-            record.known_name = bone.name
+        if (record.followed_name or record.baseline_name) != bone.name:
+            record.followed_name = bone.name
         if record.joint or record.root:
             past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step
     if went or stale:
@@ -138,7 +138,7 @@ def _renamed_bones(data: bpy.types.Armature) -> dict[str, str]:
 
     A duplicated bone has the record of its original: it counts as renamed only if the original is gone.
     """
-    names = {bone.name: bone_record(bone).known_name or bone_record(bone).built_name for bone in data.bones}
+    names = {bone.name: bone_record(bone).followed_name or bone_record(bone).baseline_name for bone in data.bones}
     out: dict[str, str] = {}
     for name, before in names.items():
         if before and names.get(before) != before:

@@ -109,39 +109,6 @@ def read_shape(record: KnuckleShape) -> Shape:
     return Shape(**read_properties(record, SHAPE_PROPERTIES))
 
 
-def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:
-    """Return figures (4,) that detect an edit of a mesh: vertex count, then the mean square of each coordinate."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
-    return [float(len(mesh.vertices)), *spread.tolist()]
-
-
-def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
-    """Return indices and coordinates (16,) of four vertices not in one plane, to recognize a mesh moved as a whole.
-
-    Zeros where it has no such vertices.
-    """
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    points = points.reshape(-1, 3).astype(np.float64)
-    if len(points) < 4:
-        return [0.0] * 16
-    chosen = [0]
-    away = points - points[0]
-    size = 0.0
-    for _ in range(3):  # each the farthest from the affine hull of the previous ones
-        far = np.einsum("ij,ij->i", away, away)
-        chosen.append(int(far.argmax()))
-        length = float(np.sqrt(far[chosen[-1]]))
-        size = size or length
-        if length <= 1e-4 * size or not length:
-            return [0.0] * 16
-        along = away[chosen[-1]] / length
-        away = away - np.outer(away @ along, along)
-    return [number for index in chosen for number in (float(index), *points[index].tolist())]
-
-
 def flatten_pose(pose: Any) -> list[float]:
     """Return a 4×4 matrix, numpy's or Blender's, as 16 numbers by rows."""
     if isinstance(pose, np.ndarray):

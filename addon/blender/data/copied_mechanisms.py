@@ -22,6 +22,7 @@ from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, end_states_of, state_of
 from ..events.signals import writing_records
 from .access import armature_of, armature_settings, record_of, rest_parent_inverse, settings
+from .baseline import record_baseline_name
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
@@ -65,7 +66,8 @@ def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | 
             made = copy_into_same_collections(children[number])
             made.parent = obj
             made.matrix_parent_inverse = children[number].matrix_parent_inverse.copy()
-            record_of(made).model, record_of(made).built_name = rig, made.name
+            record_of(made).model = rig
+            record_baseline_name(made)
 
 
 def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
@@ -125,11 +127,11 @@ def adopt_copied_model(rig: bpy.types.Object) -> None:
     model = settings(rig)
     if model.rig == rig and not _contains_model(model.collection, rig):
         model.collection = next((each for each in rig.users_collection if _contains_model(each, rig)), model.collection)
-    if record_of(rig).settled != _session_tag(rig):
+    if record_of(rig).session_tag != _session_tag(rig):
         if rig.session_uid not in state_of(_SessionModels).uids:
             restore_collision_children(rig, _find_original(rig))
             _restore_names(rig)
-        record_of(rig).settled = _session_tag(rig)
+        record_of(rig).session_tag = _session_tag(rig)
 
 
 #: Prefix of this session's marks: an armature of another session may have the same ``session_uid``.
@@ -143,7 +145,7 @@ def _session_tag(rig: bpy.types.Object) -> str:
 def _find_original(rig: bpy.types.Object) -> bpy.types.Object | None:
     """Return the mechanism that another is a copy of: the one with its mark, or else in its collection."""
     others = [other for other in _editable_models() if other != rig and other.users_scene]
-    marked = (other for other in others if _session_tag(other) == record_of(rig).settled)
+    marked = (other for other in others if _session_tag(other) == record_of(rig).session_tag)
     beside = (other for other in others if settings(other).collection == settings(rig).collection is not None)
     return next(marked, None) or next(beside, None)
 
@@ -177,7 +179,7 @@ def _restore_names(rig: bpy.types.Object) -> None:
         record = record_of(obj)
         if count[_role_and_id(obj)] != 1 or obj.library is not None:
             continue
-        for name in ("built_name", "seen_name"):
+        for name in ("baseline_name", "mirrored_name"):
             if is_numbered_copy(obj.name, getattr(record, name)):
                 setattr(record, name, obj.name)
     _restore_mirror_states(every)
@@ -188,8 +190,8 @@ def _restore_mirror_states(every: list[bpy.types.Object]) -> None:
     for obj in every:
         record: KnuckleObject = record_of(obj)
         twin = known.get((record.role, record.twin))
-        if twin is not None and is_numbered_copy(twin.name, record.seen_twin_name):
-            record.seen_twin_name = twin.name
+        if twin is not None and is_numbered_copy(twin.name, record.mirrored_twin_name):
+            record.mirrored_twin_name = twin.name
 
 
 def _role_and_id(obj: bpy.types.Object) -> tuple[str, str]:
@@ -205,7 +207,7 @@ def mark_as_adopted(rig: bpy.types.Object) -> None:
 
 def _mark_as_session_model(rig: bpy.types.Object) -> None:
     state_of(_SessionModels).uids.add(rig.session_uid)
-    record_of(rig).settled = _session_tag(rig)
+    record_of(rig).session_tag = _session_tag(rig)
 
 
 def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Object:
@@ -296,7 +298,8 @@ def _point_to_copies(rig: bpy.types.Object, copies: Mapping[bpy.types.Object | N
             made.constraints.remove(constraint)
         if record.model is not None:
             record.model = copies[rig]
-        record.built_name, record.original_uid = made.name, obj.session_uid
+        record.original_uid = obj.session_uid
+        record_baseline_name(made)
         for name in ("rest_parent_inverse", "is_at_simulated_pose", "inertia_proxy_share"):
             record.property_unset(name)
         record.inertia_proxy = record.inertia_proxy_constraint = record.inertia_proxy_of = None
@@ -405,7 +408,7 @@ def register() -> None:
     """
     connect(_HANDLERS)
     for rig in _editable_models():
-        if not record_of(rig).settled.startswith(_SESSION_PREFIX):
+        if not record_of(rig).session_tag.startswith(_SESSION_PREFIX):
             _mark_loaded(rig)
 
 
@@ -420,7 +423,8 @@ def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Objec
     made.name = name
     record = record_of(made)
     record.copy_of = record.copy_of or record.source_id
-    record.source_name, record.source_id, record.built_name, record.twin = name, part_id, made.name, ""
+    record.source_name, record.source_id, record.twin = name, part_id, ""
+    record_baseline_name(made)
     if record.role == "JOINT":
         _clear_physics_links(record.joint)
     return made

@@ -333,7 +333,7 @@ _PANEL, _BLENDER, _BOTH = PropertyFlow.PANEL, PropertyFlow.BLENDER, PropertyFlow
 
 BODY_PROPERTIES: PropertyTable = (
     PartProperty("name", _BLENDER, shown="name", field="source_name"),
-    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
+    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="baseline_pose"),
     ValueProperty("mass", _BOTH, shown="rigid_body.mass"),
     VectorProperty("com"),
     PartProperty("inertia", tolerance=MOMENT_TOLERANCE, field="tensor"),
@@ -359,7 +359,9 @@ JOINT_PROPERTIES: PropertyTable = (
     ValueProperty("type", _PANEL, shown="rigid_body_constraint.type"),
     PartProperty("parent", _PANEL, shown="rigid_body_constraint.object1", field="parent"),
     PartProperty("child", _PANEL, shown="rigid_body_constraint.object2", field="child"),
-    PartProperty("frame_parent", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
+    PartProperty(
+        "frame_parent", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="baseline_pose"
+    ),
     PartProperty("frame_child", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="opening"),
     PartProperty("dofs", _PANEL, field="dofs"),
     ValueProperty("active", _PANEL),
@@ -403,7 +405,7 @@ ENGINE_PROPERTIES: PropertyTable = (
 FRAME_PROPERTIES: PropertyTable = (
     PartProperty("name", _BLENDER, shown="name", field="source_name"),
     PartProperty("body", _BLENDER, shown="parent"),
-    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="built"),
+    PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="baseline_pose"),
 )
 LIGHT_PROPERTIES: PropertyTable = (
     *FRAME_PROPERTIES,

@@ -10,6 +10,7 @@ import bpy
 
 from ...core.report import Message
 from .access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, original_of, record_of, settings
+from .baseline import is_renamed
 from .caching import is_memoizing, memoized, prime_memo
 from .properties.model import DATA_VERSION
 
@@ -378,7 +379,7 @@ class RigParts:
         """Names of the bones that the user renamed, by the id of the joint that they move."""
         bones, out = armature_of(self.rig).bones, {}
         for (joint, _root, _step), name in self._bones.items():
-            if joint and bone_record(bones[name]).built_name not in {"", name}:
+            if joint and bone_record(bones[name]).baseline_name not in {"", name}:
                 out[joint] = name
         return out
 
@@ -420,7 +421,7 @@ def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
         record = bone_record(bone)
         if record.joint or record.root:
             task = record.joint, record.root, record.step
-            if task not in out or record.built_name == bone.name:
+            if task not in out or record.baseline_name == bone.name:
                 out[task] = bone.name
     return out
 
@@ -460,7 +461,7 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
     record = record_of(obj)
     if record.role == "JOINT" and bones and record.source_id in bones:
         return bones[record.source_id]
-    return record.source_name if obj.name == record.built_name else obj.name
+    return obj.name if is_renamed(obj) else record.source_name
 
 
 def is_numbered_copy(name: str, before: str) -> bool:
@@ -519,3 +520,51 @@ def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties with the constraints that fix the inertia proxies of a mechanism."""
     found = (own_proxy_weld(obj) for obj in parts(rig, "BODY"))
     return [weld for weld in found if weld is not None]
+
+
+# ---------------------------------------------------------------- twins
+
+
+def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
+    """Return a mechanism's bodies or joints by id.
+
+    Of several with one id, which are copies, it is the one that still has its built name, else the first.
+    """
+    every = parts(rig, role)
+    out = {record_of(obj).source_id: obj for obj in reversed(every)}
+    if len(out) < len(every):
+        out.update((record_of(obj).source_id, obj) for obj in reversed(every) if not is_renamed(obj))
+    return out
+
+
+def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """Return the twin of a body or joint if they refer to each other, or None. Copies have none.
+
+    For many parts use ``twins_by_part``.
+    """
+    record = record_of(obj)
+    if not record.twin or record.model is None:
+        return None
+    known = parts_by_id(record.model, record.role)
+    other = known.get(record.twin)
+    is_own = known.get(record.source_id) == obj
+    return other if is_own and other is not None and record_of(other).twin == record.source_id else None
+
+
+def twins_by_part(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
+    """Return the twins of all bodies and joints of a mechanism that have one."""
+    out = {}
+    for known in (parts_by_id(rig, role) for role in ("BODY", "JOINT")):
+        for key, obj in known.items():
+            other = known.get(record_of(obj).twin)
+            if other is not None and record_of(other).twin == key:
+                out[obj] = other
+    return out
+
+
+def twins_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
+    """Return the twins of those of some parts that have one."""
+    chosen = list(objects)
+    rigs = dict.fromkeys(record_of(obj).model for obj in chosen if record_of(obj).model is not None)
+    known = {obj: twin for rig in rigs for obj, twin in twins_by_part(rig).items()}
+    return {obj: known[obj] for obj in chosen if obj in known}

@@ -21,8 +21,7 @@ from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
-from ..data.queries import part_ids, require_rig, rig_of
-from ..data.twin_links import parts_by_id
+from ..data.queries import part_ids, parts_by_id, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
 from ..reconcile.foreign_objects import AdoptedMesh, replace_mesh
 from ..reconcile.rig_state import rigid_matrix, world_to_design

@@ -23,8 +23,7 @@ from ..data.access import record_of
 from ..data.channels import Channel, servo_channels, servo_names_by_joint
 from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
-from ..data.queries import parts
-from ..data.twin_links import parts_by_id, twin_of
+from ..data.queries import parts, parts_by_id, twin_of
 from ..reconcile.update import update_records
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose

@@ -25,8 +25,7 @@ from ...core.model import Array, Mechanism, Plane
 from ...core.report import Message, Report
 from ...core.transforms import rotation_with_z
 from ..data.access import record_of
-from ..data.queries import parts
-from ..data.twin_links import parts_by_id
+from ..data.queries import parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update

@@ -34,7 +34,7 @@ from ..events.signals import writing_records
 from ..physics.simulation.setup import store_friction
 from ..reconcile.rig_update import record_joints
 from ..rig.bone_limits import update_all_bone_limits
-from ..scene.materials import store_built_color
+from ..scene.materials import record_baseline_color
 from ..scene.parts import create_missing
 from ..scene.placement import make_plan, report_rigid_joints
 from ..scene.read.applied_transforms import store_rest_rotations
@@ -62,7 +62,8 @@ def migrate_model(rig: bpy.types.Object) -> list[int]:
     with writing_records():
         while model.version < DATA_VERSION:
             for each in every:  # an override stores no difference to its library as it is in memory
-                _MIGRATIONS[model.version](each)
+                if model.version in _MIGRATIONS:
+                    _MIGRATIONS[model.version](each)
             model.version += 1
             passed.append(model.version)
     return passed
@@ -90,7 +91,7 @@ def _record_colors(rig: bpy.types.Object) -> None:
     for obj in (*parts(rig, "BODY"), *parts(rig, "SHAPE")):
         for slot in obj.material_slots:
             if slot.material is not None and slot.material.library is None:
-                store_built_color(slot.material)
+                record_baseline_color(slot.material)
 
 
 def _record_bones(rig: bpy.types.Object) -> None:
@@ -106,7 +107,7 @@ def _record_bones(rig: bpy.types.Object) -> None:
     for bone in armature_of(rig).bones:
         known = bone_record(bone)
         if known.joint or known.root:
-            known.built_name = known.built_name or bone.name
+            known.baseline_name = known.baseline_name or bone.name
     if not any(settings(rig).upright):
         settings(rig).upright = rig.matrix_basis.to_quaternion()
     for obj in parts(rig, "SHAPE"):
@@ -170,7 +171,7 @@ def _migrate_to_5(rig: bpy.types.Object) -> None:
 
 #: Name of a scene's ground before its record identified it.
 _GROUND_NAME = "Knuckle Ground"
-#: Step from each version of a mechanism to the next.
+#: Step from each version of a mechanism to the next. Version 6 differs from 5 in names of properties alone.
 _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
     1: _create_frame_objects,
     2: _record_colors,
@@ -178,7 +179,7 @@ _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
     4: _migrate_to_5,
 }
 #: Version whose properties have the present names.
-_RENAMED_SINCE = 5
+_RENAMED_SINCE = 6
 #: Version from which on no step creates objects.
 _MIN_LIBRARY_VERSION = 4
 
@@ -188,13 +189,25 @@ _MIN_LIBRARY_VERSION = 4
 #: Names of release 1.0 and their present names, by property group.
 RENAMED_PROPERTIES: dict[str, dict[str, str]] = {
     "KnuckleObject": {
+        "built": "baseline_pose",
+        "built_name": "baseline_name",
+        "corners": "baseline_corners",
+        "fitted": "baseline_bone_pose",
         "flywheel": "inertia_proxy",
         "flywheel_of": "inertia_proxy_of",
         "flywheel_share": "inertia_proxy_share",
         "is_apart": "is_collision_filter",
         "is_flywheel": "is_inertia_proxy",
+        "seen": "mirrored_pose",
+        "seen_count": "mirrored_count",
+        "seen_name": "mirrored_name",
+        "seen_twin": "mirrored_twin_pose",
+        "seen_twin_name": "mirrored_twin_name",
+        "settled": "session_tag",
+        "surface": "baseline_mesh",
         "weld": "inertia_proxy_constraint",
     },
+    "KnuckleMaterial": {"built": "baseline_color"},
     "KnuckleJoint": {
         "against": "is_reversed",
         "boned": "bone_kinds",
@@ -214,7 +227,11 @@ RENAMED_PROPERTIES: dict[str, dict[str, str]] = {
         "other": "body_b",
         "other_stays": "b_at_world",
     },
-    "KnuckleBone": {"turn": "joint_rotation"},
+    "KnuckleBone": {
+        "built_name": "baseline_name",
+        "known_name": "followed_name",
+        "turn": "joint_rotation",
+    },
     "KnuckleModel": {
         "before": "world_backup",
         "let_go": "forgotten_ids",
@@ -255,6 +272,8 @@ def rename_stored_properties() -> None:
         _rename_within(data, bpy.types.Armature)
         for bone in data.bones:
             _rename_within(bone, bpy.types.Bone)
+    for material in bpy.data.materials:
+        _rename_within(material, bpy.types.Material)
     for action in bpy.data.actions:
         _rename_within(action, bpy.types.Action)
     for holder in _path_holders():
@@ -291,7 +310,7 @@ def renamed_path(path: str) -> str:
     """Return a data path with the present names of the properties of ours that it leads through."""
     before, found, own = path.rpartition("knuckle.")
     if found:
-        for owner_type in (bpy.types.Object, bpy.types.Armature, bpy.types.Bone, bpy.types.Action):
+        for owner_type in (bpy.types.Object, bpy.types.Armature, bpy.types.Bone, bpy.types.Material, bpy.types.Action):
             pointer: Any = owner_type.bl_rna.properties["knuckle"]
             renamed = _renamed_from(own, pointer.fixed_type)
             if renamed != own:

@@ -20,12 +20,21 @@ from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
+from ..data.baseline import record_baseline
 from ..data.channels import Channel, bone_of_path, servo_channels
-from ..data.conversion import flatten_pose, mirror_plane_of
+from ..data.conversion import mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
-from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
-from ..data.twin_links import parts_by_id, twins_by_part
+from ..data.queries import (
+    file_name,
+    mechanism_bones,
+    part_ids,
+    parts,
+    parts_by_id,
+    parts_outside_collection,
+    record_deletion,
+    twins_by_part,
+)
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
@@ -41,7 +50,7 @@ from ..reconcile.foreign_objects import (
     remove_lost_drivers,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ..reconcile.update import write_parts
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
@@ -380,10 +389,8 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
         )
     bpy.data.batch_remove(attached)
     transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
-    for empty in joints:
-        keep_bone_fit(empty)
     for obj in (*bodies, *joints):
-        record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
+        record_baseline(obj)
     if merged.unpaired:
         report.warn(
             "twins-beside",

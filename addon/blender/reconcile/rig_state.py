@@ -28,8 +28,8 @@ from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.pose_reader import PoseReader
 from ..data.access import armature_of, record_of, settings
+from ..data.baseline import baseline_pose
 from ..data.channels import Channel, block_rotation, servo_channels
-from ..data.conversion import unflatten_pose
 from ..data.queries import parts, root_bones
 from ..rig.pose_channels import read_joint_values
 from ..scene.placement import BuildPlan, ExistingBones, make_plan
@@ -102,7 +102,7 @@ def set_design_pose(obj: bpy.types.Object, place: Array) -> None:
     """
     if _is_same_pose(np.array(obj.matrix_basis), place):
         return
-    built = unflatten_pose(record_of(obj).built)
+    built = baseline_pose(obj)
     obj.matrix_basis = Matrix((built if _is_same_pose(built, place) else place).tolist())
 
 

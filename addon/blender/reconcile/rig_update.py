@@ -23,6 +23,7 @@ from ...core.report import Report
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, bone_record, record_of, settings
+from ..data.baseline import bone_baseline, record_baseline_name, record_bone_baseline
 from ..data.conversion import dof_kinds_key, flatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
@@ -236,20 +237,8 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 def is_moved_from_bones(empty: bpy.types.Object) -> bool:
     """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
-    now, fitted = flatten_pose(empty.matrix_basis), bone_fit_matrix(empty)
-    return now != fitted and not is_rounding(empty, now, fitted)
-
-
-def keep_bone_fit(empty: bpy.types.Object) -> None:
-    """Store where a joint's bones were made, before its built matrix is changed."""
-    record_of(empty).fitted = bone_fit_matrix(empty)
-
-
-def bone_fit_matrix(empty: bpy.types.Object) -> list[float]:
-    """Return the local matrix (16 values) of a joint's empty for which its bones were made."""
-    record = record_of(empty)
-    fitted = list(record.fitted[:])
-    return fitted if fitted[-1] else list(record.built[:])  # unset: the last entry of a matrix is 1
+    now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
+    return now != before and not is_rounding(empty, now, before)
 
 
 def assign_ids(rig: bpy.types.Object) -> None:
@@ -266,7 +255,8 @@ def assign_ids(rig: bpy.types.Object) -> None:
                 continue
             record.copy_of = record.copy_of or before
             record.source_id = own
-            record.source_name = record.built_name = obj.name
+            record.source_name = obj.name
+            record_baseline_name(obj)
             there = set()
             for child in obj.children:
                 at, _slash, number = record_of(child).source_id.rpartition("/")
@@ -379,7 +369,7 @@ def _update_bones(
         pose = rig.pose.bones[name]
         record_bone(rig, name, bone)
         if old is None:
-            bone_record(armature_of(rig).bones[name]).built_name = name
+            bone_record(armature_of(rig).bones[name]).baseline_name = name
             reset_bone(pose)
         pose.lock_scale = (True, True, True)
         if bone.link is None:
@@ -457,4 +447,4 @@ def _attach_to_bones(
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child
         parenting.hold(empty, record_of(carrier).source_id if carrier is not None else None)
-        record_of(empty).fitted = flatten_pose(empty.matrix_basis)
+        record_bone_baseline(empty)

@@ -20,12 +20,12 @@ from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
+from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state
 from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
 from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
 from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, push, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
-from ..data.queries import parts, record_deletion
-from ..data.twin_links import parts_by_id, record_mirror_state
+from ..data.queries import parts, parts_by_id, record_deletion
 from ..events.signals import writing_records
 from ..rig.joint_frames import constraint_rotation, lost_ends
 from ..scene.bodies import com_pose
@@ -138,7 +138,7 @@ def _write_bodies(edit: Edit, bodies: Iterable[Body], objects: _Objects, also: E
             if source is not None and also.dress is not None:
                 also.dress(source, obj)
         if body.id in also.adopted:
-            _record_as_built(obj)
+            record_baseline(obj)
 
 
 def _write_joints(
@@ -219,10 +219,6 @@ def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body 
             record_mirror_state(objects[part.id], twin)
 
 
-def _record_as_built(obj: bpy.types.Object) -> None:
-    record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
-
-
 # ---------------------------------------------------------------- parts
 
 
@@ -298,7 +294,8 @@ def _copy_parts(rig: bpy.types.Object, edit: Edit, objects: Mapping[str, _Object
                 for number, child in shapes.get(original, {}).items():
                     shape = copy_into_same_collections(child)
                     shape.parent = made[role][part.id]
-                    record_of(shape).built_name, record_of(shape).source_id = shape.name, f"{part.id}/{number}"
+                    record_of(shape).source_id = f"{part.id}/{number}"
+                    record_baseline_name(shape)
     return made
 
 

@@ -42,7 +42,9 @@ def create_armature(plan: BuildPlan) -> tuple[bpy.types.Object, list[str]]:
     names = write_edit_bones(rig, plan.bones)
     made = {bone.name: bone for bone in data.bones}
     for name, bone in zip(names, plan.bones, strict=True):
-        write_properties(made[name], changed_properties(KnuckleBone, {"built_name": name, **_bone_record_values(bone)}))
+        write_properties(
+            made[name], changed_properties(KnuckleBone, {"baseline_name": name, **_bone_record_values(bone)})
+        )
     return rig, names
 
 

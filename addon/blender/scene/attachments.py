@@ -17,6 +17,7 @@ from mathutils import Matrix
 from ...core.model import Array, Frame, Joint, Light, Mechanism, Restraint
 from ...core.transforms import inverse
 from ..data.access import settings
+from ..data.baseline import baseline_values
 from ..data.conversion import flatten_pose
 from ..data.datablocks import CreationTask, changed_properties, write_properties
 from ..data.properties.model import KnuckleObject
@@ -105,7 +106,7 @@ def pose_from_com(pose: Array, com: Array) -> Array:
 
 def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, parenting: BoneParenting) -> None:
     values = {"role": role, "model": parenting.rig, "source_name": name, "source_id": str(number)}
-    values |= {"built": flatten_pose(obj.matrix_basis), "built_name": obj.name}
+    values |= baseline_values(obj.name, obj.matrix_basis)
     write_properties(obj, changed_properties(KnuckleObject, values))
 
 

@@ -17,7 +17,8 @@ from ...core.bounds import scenery_bodies
 from ...core.mass_properties import min_principal_moments
 from ...core.model import Array, Body, Shape, identity
 from ..data.access import record_of
-from ..data.conversion import changed_shape_properties, flatten_pose, mesh_fingerprint, mesh_reference_points
+from ..data.baseline import baseline_values, mesh_fingerprint, mesh_reference_points, record_baseline
+from ..data.conversion import changed_shape_properties
 from ..data.datablocks import CreationTask, PropertyValues, bulk_objects, changed_properties, write_properties
 from ..data.facts import BODY_PROPERTIES, stored_values
 from ..data.properties.joint import KnuckleShape
@@ -129,8 +130,7 @@ def _write_record(
         "source_name": body.name,
         "source_id": body.id,
         "model": rig,
-        "built": built,
-        "built_name": obj.name,
+        **baseline_values(obj.name, built),
         "scenery": scenery,
         **stored_values(BODY_PROPERTIES, body),
     }
@@ -139,11 +139,11 @@ def _write_record(
     elif body.inertia is not None and body.mass > 0.0:
         values["tensor"] = (np.asarray(body.inertia) / body.mass).ravel().tolist()
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
-        values["surface"] = mesh_fingerprint(cast(bpy.types.Mesh, obj.data))
+        values["baseline_mesh"] = mesh_fingerprint(cast(bpy.types.Mesh, obj.data))
     if obj.data is not None and len(obj.data.vertices):  # type: ignore[union-attr]
         if obj.data not in corners:
             corners[obj.data] = mesh_reference_points(cast(bpy.types.Mesh, obj.data))
-        values["corners"] = corners[obj.data]
+        values["baseline_corners"] = corners[obj.data]
     group = changed_properties(KnuckleObject, values)
     if body.shapes:
         group["shapes"] = [_shape_properties(shape, body) for shape in body.shapes]
@@ -201,7 +201,7 @@ def _create_child(
     record.role, record.model = "SHAPE", record_of(parent).model
     record.source_name, record.source_id = shape.name, f"{body.id}/{number}"
     record.shape = number
-    record.built, record.built_name = flatten_pose(child.matrix_basis), child.name
+    record_baseline(child)
     return child
 
 

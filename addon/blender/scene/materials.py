@@ -26,7 +26,7 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
     if like is not None:
         rename_datablock(made, name)
     linear = [*(to_linear(part) for part in color[:3]), color[3]]
-    material_record(made).is_built, material_record(made).built = True, linear
+    material_record(made).baseline_color = linear
     made.diffuse_color = linear
     tree: Any = made.node_tree if like is not None else ensure_node_tree(made)
     shader: Any = tree.nodes.get("Principled BSDF")
@@ -41,11 +41,20 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
     return made
 
 
-def store_built_color(material: bpy.types.Material) -> None:
-    """Record a material's present color as its original, for materials from before that was recorded."""
-    record = material_record(material)
-    if not record.is_built and (color := _material_color(material)) is not None:
-        record.is_built, record.built, material.diffuse_color = True, color, color
+def record_baseline_color(material: bpy.types.Material) -> None:
+    """Record a material's present color as its baseline if it has none, as in mechanisms of earlier releases."""
+    if not _has_baseline_color(material) and (color := _material_color(material)) is not None:
+        material_record(material).baseline_color = material.diffuse_color = color
+
+
+def _has_baseline_color(material: bpy.types.Material) -> bool:
+    return bool(material_record(material).baseline_color[3] >= 0.0)
+
+
+def _is_baseline_color(material: bpy.types.Material, color: Sequence[float]) -> bool:
+    """Return whether a color (linear) is the one with which a material was created."""
+    baseline = material_record(material).baseline_color
+    return _has_baseline_color(material) and bool(np.abs(np.subtract(color, baseline)).max() < _COLOR_TOLERANCE)
 
 
 #: Results of ``painted_color`` by material.
@@ -74,13 +83,7 @@ def painted_color(obj: bpy.types.Object, known: PaintedColors) -> MaterialColor 
 
 def _changed_color(material: bpy.types.Material) -> MaterialColor | None:
     linear = _material_color(material)
-    if linear is None:
-        return None
-    record = material_record(material)
-    if (
-        record.is_built
-        and max(abs(now - old) for now, old in zip(linear, record.built, strict=True)) < _COLOR_TOLERANCE
-    ):
+    if linear is None or _is_baseline_color(material, linear):
         return None
     red, green, blue, alpha = (round(part, 4) for part in (*map(to_srgb, linear[:3]), linear[3]))
     return red, green, blue, alpha
@@ -99,11 +102,7 @@ def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
     if base.is_linked:
         return None
     color = [*base.default_value[:3], shader.inputs["Alpha"].default_value]
-    built = material_record(material)
-    kept = (
-        built.is_built and max(abs(now - old) for now, old in zip(color, built.built, strict=True)) < _COLOR_TOLERANCE
-    )
-    return shown if kept else color
+    return shown if _is_baseline_color(material, color) else color
 
 
 def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:

@@ -18,6 +18,7 @@ from ...core.model import Body, Frame, Joint, Light
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of, settings
+from ..data.baseline import baseline_values
 from ..data.caching import prime_joint
 from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
 from ..data.datablocks import (
@@ -31,8 +32,7 @@ from ..data.datablocks import (
 from ..data.facts import JOINT_PROPERTIES, stored_values
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
-from ..data.queries import parts
-from ..data.twin_links import parts_by_id
+from ..data.queries import parts, parts_by_id
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from .armature import BoneParenting, split_coordinates
@@ -237,8 +237,7 @@ def _write_record(
         "source_id": joint.id,
         "twin": joint.twin or "",
         "model": rig,
-        "built": built,
-        "built_name": empty.name,
+        **baseline_values(empty.name, built),
     }
     write_properties(empty, {**changed_properties(KnuckleObject, about), "joint": part})
     prime_joint(empty, values, *properties)

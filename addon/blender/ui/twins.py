@@ -14,8 +14,7 @@ from ...core.report import Message, count_with_noun
 from ..animation.mirror import mirror_keys
 from ..data.access import record_of, settings
 from ..data.conversion import store_message, stored_message
-from ..data.queries import servo_bones
-from ..data.twin_links import parts_by_id, twin_of, twins_among
+from ..data.queries import parts_by_id, servo_bones, twin_of, twins_among
 from ..editing.symmetry.appearance import all_differences
 from ..editing.symmetry.live_mirror import lacks_twins
 from ..editing.symmetry.twins import (

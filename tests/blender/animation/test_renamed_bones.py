@@ -18,8 +18,7 @@ from addon.blender.compat import all_curves
 from addon.blender.data import channels
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts, servo_bones
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, servo_bones, twin_of
 from addon.blender.rig.pose_channels import read_pose, write_pose
 from tests.support.scenes import body, imported, joint_of, made, now, pick, the_rig
 

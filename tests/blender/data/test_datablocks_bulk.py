@@ -42,7 +42,7 @@ def values_of(kind, chance: random.Random, rig: bpy.types.Object) -> dict:
             out[each.identifier] = chance.choice(ROLES)
         elif each.type == "POINTER" and each.fixed_type.identifier == "Object":
             out[each.identifier] = chance.choice([None, rig])
-    out.pop("seen", None), out.pop("seen_twin", None)  # 4x4: never set when a part is made
+    out.pop("mirrored_pose", None), out.pop("mirrored_twin_pose", None)  # 4x4: never set when a part is made
     return out
 
 
@@ -97,7 +97,7 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
         for obj in (copy, pieces):  # it can be edited as any other
             record = record_of(obj)
             record.mass, record.role, record.source_name = 3.25, "JOINT", "edited"
-            record.built[3] = 0.5
+            record.baseline_pose[3] = 0.5
             record.joint.dofs[1].lower = -0.25
             record.joint.dofs.add().gain = 7.0
     assert told(record_of(copy)) == told(record_of(pieces)) != told(record_of(whole))

@@ -17,8 +17,7 @@ from addon.blender.animation.pose_library import store_pose
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.joints import swap_joint_ends
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract

@@ -53,10 +53,10 @@ def make_old(rig: Any, version: int) -> None:
     if version < 4:
         model.property_unset("upright")
         for bone in rig.data.bones:
-            bone.knuckle.property_unset("built_name")
-            bone.knuckle.property_unset("known_name")
+            bone.knuckle.property_unset("baseline_name")
+            bone.knuckle.property_unset("followed_name")
         for empty in parts_of(rig, "JOINT"):
-            empty.knuckle.property_unset("fitted")
+            empty.knuckle.property_unset("baseline_bone_pose")
             empty.knuckle.joint.property_unset("bone_kinds")
             for dof in empty.knuckle.joint.dofs:
                 for name in ("step", "channel", "channel_index"):
@@ -65,8 +65,7 @@ def make_old(rig: Any, version: int) -> None:
             obj.knuckle.property_unset("is_ground")
     if version < 3:
         for material in bpy.data.materials:
-            material.knuckle.property_unset("is_built")
-            material.knuckle.property_unset("built")
+            material.knuckle.property_unset("baseline_color")
     if version < 2:
         bpy.data.batch_remove([*parts_of(rig, "FRAME"), *parts_of(rig, "LIGHT")])
         model.property_unset("uid")
@@ -84,7 +83,7 @@ def kept(rig: Any) -> dict[str, Any]:
         empty.name: (
             empty.knuckle.joint.bone_kinds,
             [(dof.step, dof.channel, dof.channel_index) for dof in empty.knuckle.joint.dofs],
-            list(empty.knuckle.fitted),
+            list(empty.knuckle.baseline_bone_pose),
             empty.knuckle.joint.is_reversed,
             list(empty.knuckle.joint.opening),
         )
@@ -98,10 +97,10 @@ def kept(rig: Any) -> dict[str, Any]:
     return {
         "joints": joints,
         "frames": frames,
-        "bones": {bone.name: bone.knuckle.built_name for bone in rig.data.bones},
+        "bones": {bone.name: bone.knuckle.baseline_name for bone in rig.data.bones},
         "grounds": sorted(obj.name for obj in bpy.data.objects if obj.knuckle.is_ground),
         "upright": [round(x, 5) for x in rig.data.knuckle.upright],
-        "materials": {m.name: (m.knuckle.is_built, [round(x, 5) for x in m.knuckle.built]) for m in bpy.data.materials},
+        "materials": {m.name: [round(x, 5) for x in m.knuckle.baseline_color] for m in bpy.data.materials},
     }
 
 
@@ -127,7 +126,7 @@ def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: st
     rig = import_model(path)
     assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
     format_, before = rig.data.knuckle.format, kept(rig)
-    plain = {name for name, (built, _color) in before["materials"].items() if built}  # others are of mesh files
+    plain = {name for name, color in before["materials"].items() if color[3] >= 0.0}  # others are of mesh files
     make_old(rig, version)
     assert kept(rig) != before
     rig = reopen(tmp_path / "old.blend")

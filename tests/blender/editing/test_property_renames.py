@@ -21,7 +21,10 @@ from addon.blender.editing.migration import RENAMED_PROPERTIES, rename_stored_pr
 
 BLENDS = Path(__file__).resolve().parents[2] / "data/blends"
 OLD_NAMES = {old for names in RENAMED_PROPERTIES.values() for old in names}
-OWNERS = {"Object": "KnuckleObject", "Armature": "KnuckleModel", "Bone": "KnuckleBone", "Action": "KnuckleAction"}
+OWNERS = {
+    "Object": "KnuckleObject", "Armature": "KnuckleModel", "Bone": "KnuckleBone", "Material": "KnuckleMaterial",
+    "Action": "KnuckleAction",
+}  # fmt: skip
 
 
 def owners() -> Iterator[tuple[str, Any]]:
@@ -30,6 +33,7 @@ def owners() -> Iterator[tuple[str, Any]]:
         yield "KnuckleModel", data
         yield from (("KnuckleBone", bone) for bone in data.bones)
     yield from (("KnuckleObject", obj) for obj in bpy.data.objects)
+    yield from (("KnuckleMaterial", material) for material in bpy.data.materials)
     yield from (("KnuckleAction", action) for action in bpy.data.actions)
 
 
@@ -146,7 +150,10 @@ def a_value_for(prop: Any) -> Any:
     if prop.type == "POINTER":
         return bpy.data.objects["Target"]
     single = {"BOOLEAN": True, "INT": 3, "FLOAT": 0.625, "STRING": "something"}[prop.type]
-    return [single] * prop.array_length if getattr(prop, "is_array", False) else single
+    if not getattr(prop, "is_array", False):
+        return single
+    rows, columns = prop.array_dimensions[:2]
+    return [[single] * columns] * rows if columns else [single] * rows
 
 
 def old_names(value: Any, kind: str, found: set[tuple[str, str]]) -> None:
@@ -174,7 +181,7 @@ def test_every_renamed_property_keeps_its_value(blank: Any) -> None:
     data = joint.knuckle.model.data
     chosen = {
         "KnuckleObject": joint, "KnuckleModel": data, "KnuckleBone": data.bones[0],
-        "KnuckleAction": bpy.data.actions["Old"],
+        "KnuckleMaterial": bpy.data.materials[0], "KnuckleAction": bpy.data.actions["Old"],
     }  # fmt: skip
     from addon.blender.events.signals import writing_records
 

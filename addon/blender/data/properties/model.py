@@ -100,8 +100,9 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 #: frames, lights and collision shapes are objects. 3: materials store the color that they were created with. 4: joints
 #: store the channels of their bones and the pose for which these were made, bones store their names as built. 5: limits
 #: of bones clamp angles with the legacy behavior, mechanisms store their mirror plane, bodies their flags, shapes the
-#: balls that they consist of; properties have standard names (``editing.migration``).
-DATA_VERSION = 5
+#: balls that they consist of; properties have standard names (``editing.migration``). 6: what edits are compared with
+#: has names with ``baseline_`` and ``mirrored_``.
+DATA_VERSION = 6
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -116,27 +117,25 @@ class KnuckleObject(bpy.types.PropertyGroup):
     source_id: StringProperty(name="ID", description="ID in the file")
     copy_of: StringProperty(description="ID of the original, for a copy that has an ID of its own")
     without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
-    settled: StringProperty(description="Armature for which an added mechanism was last processed")
+    session_tag: StringProperty(description="Armature, of which session, for which an added mechanism was processed")
     twin: StringProperty(
         name="Twin", description="ID of the part that mirrors this one", update=update_callback(Signal.TWIN)
     )
-    seen: FloatVectorProperty(
-        size=(4, 4), subtype="MATRIX", description="Local matrix that was last mirrored to its twin"
-    )
-    seen_name: StringProperty(description="Name that was last mirrored to its twin")
-    seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin at that time")
-    seen_twin_name: StringProperty(description="Name of the twin at that time")
-    seen_count: IntProperty(description="Number of times that the two were mirrored")
     model: PointerProperty(type=bpy.types.Object, override=OVERRIDABLE)
-    built_name: StringProperty(description="Name last written to the object, to detect that it was renamed")
-    built: FloatVectorProperty(size=16, description="Local matrix last written to the object, to detect an edit")
-    fitted: FloatVectorProperty(
-        size=16, description="Local matrix of a joint for which its bone was created; all zero for 'built'"
+    baseline_name: StringProperty(description="Name last written to the object, to detect that it was renamed")
+    baseline_pose: FloatVectorProperty(size=16, description="Local matrix last written to the object, by rows")
+    baseline_bone_pose: FloatVectorProperty(
+        size=16, description="Local matrix of a joint for which its bone was created; all zero for 'baseline_pose'"
     )
+    baseline_mesh: FloatVectorProperty(size=4, description="Measures of the file's mesh when it was read")
+    baseline_corners: FloatVectorProperty(size=16, description="Indices and positions of four vertices of that mesh")
+    mirrored_name: StringProperty(description="Name that was last mirrored to its twin")
+    mirrored_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix at that time")
+    mirrored_twin_name: StringProperty(description="Name of the twin at that time")
+    mirrored_twin_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin then")
+    mirrored_count: IntProperty(description="Number of times that the two were mirrored")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)
-    corners: FloatVectorProperty(size=16, description="Indices and positions of four vertices of that mesh")
-    surface: FloatVectorProperty(size=4, description="Measures of the file's mesh when it was read")
     com: FloatVectorProperty(size=3, description="Center of mass, which is the object's origin, in the body's own axes")
     gravity: BoolProperty(description="Gravity pulls on the body", default=True)
     collidable: BoolProperty(description="The body collides with others", default=True)
@@ -170,8 +169,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
 class KnuckleMaterial(bpy.types.PropertyGroup):
     """Color with which we created a material, to detect that the user changed it."""
 
-    is_built: BoolProperty()
-    built: FloatVectorProperty(size=4)
+    baseline_color: FloatVectorProperty(size=4, default=(-1.0,) * 4, description="Linear RGBA; negative for none")
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
@@ -180,9 +178,9 @@ class KnuckleBone(bpy.types.PropertyGroup):
     joint: StringProperty(name="Joint ID", description="ID of the joint that the bone moves")
     step: IntProperty(description="Index of the bone in the joint's chain; 0 is attached to the carrier")
     joint_rotation: FloatVectorProperty(description="Rotation from the bone's axes to the joint's, by rows", size=9)
-    built_name: StringProperty(description="Name last written to the bone, to detect that it was renamed")
-    known_name: StringProperty(
-        description="Bone name that motions, poses and drivers last used; empty for 'built_name'"
+    baseline_name: StringProperty(description="Name last written to the bone, to detect that it was renamed")
+    followed_name: StringProperty(
+        description="Bone name that motions, poses and drivers last used; empty for 'baseline_name'"
     )
     root: StringProperty(name="Root Body ID", description="ID of the root body that the bone carries")
     rest: FloatVectorProperty(

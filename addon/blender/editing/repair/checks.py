@@ -18,8 +18,7 @@ from ....core.report import Message, Report, abbreviate_names
 from ....core.validation import Finding, FindingKind, validate
 from ...data.access import record_of
 from ...data.conversion import mirror_plane_of
-from ...data.queries import file_name, parts, parts_outside_collection
-from ...data.twin_links import parts_by_id
+from ...data.queries import file_name, parts, parts_by_id, parts_outside_collection
 from ...physics.bodies.penetration import ConvexShape, penetration_depths
 from ...physics.simulation.recording import is_body_key_constraint
 from ...reconcile.rig_update import assign_ids, moved_joints

@@ -17,12 +17,12 @@ from ....core.report import Message, Report, abbreviate_names, count_with_noun, 
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
+from ...data.baseline import record_baseline_name
 from ...data.conversion import dof_records, read_shape, set_dof_fields, write_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
-from ...data.queries import all_parts, file_name, parts
-from ...data.twin_links import parts_by_id
+from ...data.queries import all_parts, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
@@ -240,7 +240,8 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
             name, number = f"{file_name(chosen[0])} {number}", number + 1
         obj.name = name
         taken.add(name)
-        record_of(obj).source_name, record_of(obj).built_name = name, obj.name
+        record_of(obj).source_name = name
+        record_baseline_name(obj)
     update_armature(rig)
     return Message("{} renamed", count_with_noun(len(chosen) - 1, "part"))
 

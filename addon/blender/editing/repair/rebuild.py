@@ -25,8 +25,7 @@ from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
 from ...data.properties import model as properties
-from ...data.queries import all_parts, child_collection, file_name, parts
-from ...data.twin_links import parts_by_id
+from ...data.queries import all_parts, child_collection, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in

@@ -17,11 +17,11 @@ from ....core.model import Mechanism
 from ....core.report import FormatError, Report
 from ....core.transforms import inverse
 from ...data.access import armature_of, record_of, rest_parent_inverse
+from ...data.baseline import baseline_pose
 from ...data.conversion import flatten_pose, unflatten_pose
-from ...data.queries import joint_bones, mechanism_bones, parts
-from ...data.twin_links import parts_by_id
+from ...data.queries import joint_bones, mechanism_bones, parts, parts_by_id
 from ...reconcile.rig_state import current_plan, set_design_pose
-from ...reconcile.rig_update import bone_fit_matrix, existing_bones, is_moved_from_bones, moved_joints, update_armature
+from ...reconcile.rig_update import bone_baseline, existing_bones, is_moved_from_bones, moved_joints, update_armature
 from ...scene.armature import inverse_rest_matrices
 from ...scene.read.design_poses import DesignPoses, is_pose_as_built
 from ...scene.read.mechanism import extract
@@ -100,7 +100,7 @@ def joints_with_applied_pose(rig: bpy.types.Object) -> list[bpy.types.Object]:
     if not moved:
         return []
     designs = DesignPoses(rig)
-    ways = np.array([np.array(designs.of(obj)) @ inverse(unflatten_pose(bone_fit_matrix(obj))) for obj in moved])
+    ways = np.array([np.array(designs.of(obj)) @ inverse(unflatten_pose(bone_baseline(obj))) for obj in moved])
     are_all = len(moved) == len(parts(rig, "JOINT"))
     if are_all and np.ptp(ways, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(ways).max()):
         return []
@@ -130,9 +130,9 @@ def restore_bones(rig: bpy.types.Object) -> Report:
             bone = armature_of(rig).bones[obj.parent_bone]
             obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
         if record_of(obj).role == "BODY" and (applied or is_pose_as_built(obj, obj.matrix_basis)):
-            obj.matrix_basis = Matrix(unflatten_pose(record_of(obj).built).tolist())
+            obj.matrix_basis = Matrix(baseline_pose(obj).tolist())
         elif record_of(obj).role == "JOINT" and is_moved_from_bones(obj):
-            obj.matrix_basis = Matrix(unflatten_pose(bone_fit_matrix(obj)).tolist())
+            obj.matrix_basis = Matrix(unflatten_pose(bone_baseline(obj)).tolist())
     return update_armature(rig)
 
 
@@ -230,7 +230,7 @@ def reattach_shapes(rig: bpy.types.Object, chosen: Iterable[bpy.types.Object]) -
         if obj not in chosen:
             continue
         local = body.matrix_world.inverted_safe() @ obj.matrix_world
-        was_there = np.abs(np.array(obj.matrix_basis) - unflatten_pose(record_of(obj).built)).max() <= _MATRIX_TOLERANCE
+        was_there = np.abs(np.array(obj.matrix_basis) - baseline_pose(obj)).max() <= _MATRIX_TOLERANCE
         obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
         if not was_there:
             set_design_pose(obj, np.array(local, dtype=np.float64))

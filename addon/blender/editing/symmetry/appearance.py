@@ -23,10 +23,10 @@ from ....core.editing.twins import flip_between, frame_flip, mirror_local_pose
 from ....core.model import Array, Plane
 from ....core.report import Message, Report
 from ...data.access import record_of
-from ...data.conversion import flatten_pose, mesh_fingerprint, mesh_reference_points, read_shape, unflatten_pose
+from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_baseline
+from ...data.conversion import flatten_pose, read_shape
 from ...data.copied_mechanisms import copy_into_same_collections
-from ...data.queries import file_name
-from ...data.twin_links import twins_by_part
+from ...data.queries import file_name, twins_by_part
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...reconcile.rig_update import assign_ids
 from ...rig.joint_frames import read_body
@@ -421,16 +421,15 @@ def _mirror_mesh(
     """Mirror a body's mesh to its twin, and the mesh data in its record by which edited meshes are recognized."""
     own, its = record_of(obj), record_of(twin)
     if looks.put(obj, twin, flip):
-        corners = np.array(own.corners, dtype=np.float64).reshape(4, 4)
+        corners = np.array(own.baseline_corners, dtype=np.float64).reshape(4, 4)
         if twin.data != obj.data:  # a shared mesh is its own mirror image
             corners[:, 1:] = corners[:, 1:] @ flip
-        its.corners = corners.ravel().tolist()
-        its.surface = [own.surface[0], *(np.abs(flip).T @ np.array(own.surface[1:])).tolist()]
+        its.baseline_corners = corners.ravel().tolist()
+        its.baseline_mesh = [own.baseline_mesh[0], *(np.abs(flip).T @ np.array(own.baseline_mesh[1:])).tolist()]
     elif not is_new and any(
         shape.visual and shape.type == "mesh" and number not in kept for number, shape in enumerate(its.shapes)
     ):
-        mesh = cast(bpy.types.Mesh, twin.data)
-        its.corners, its.surface = mesh_reference_points(mesh), mesh_fingerprint(mesh)
+        record_mesh_baseline(twin)
 
 
 def unchanged_meshes(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane, looks: MeshMirror) -> set[int]:
@@ -483,14 +482,14 @@ def _mirror_shape_children(
         at = mirror_local_pose(own[number].pose, flip, np.eye(3))
         turn: Array = (at[:3, :3].T @ image[number].pose[:3, :3]).round()
         _place_child(child, part, flip, turn)
-        record_of(part).built = flatten_pose(mirror_local_pose(unflatten_pose(record_of(child).built), flip, turn))
+        record_of(part).baseline_pose = flatten_pose(mirror_local_pose(baseline_pose(child), flip, turn))
         looks.put(child, part, turn)
 
 
 def _copy_to(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
     made = copy_into_same_collections(child)
     made.parent = holder
-    record_of(made).built_name = made.name
+    record_baseline_name(made)
     return made
 
 
@@ -517,7 +516,7 @@ def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: 
             name = next(iter(counterpart_names(file_name(child))), file_name(child))
             record_of(part).source_name, record_of(part).copy_of = name, record_of(child).source_id
             part.name = name
-            record_of(part).built_name = part.name
+            record_baseline_name(part)
             if child.type == "LIGHT":
                 part.data = cast(bpy.types.Light, child.data).copy()
         pose = rigid_matrix(child.matrix_basis)

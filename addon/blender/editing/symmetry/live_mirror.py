@@ -1,8 +1,8 @@
 """Symmetric editing: edits of one side of a mechanism with Blender's own tools are mirrored to the other side.
 
-Each part records its local matrix and name as of when its twin was last made symmetric (``seen``); after every change
-of the scene changed parts are compared with that. The record is stored in the .blend, and so in every undo step: at any
-step it shows which of the two sides was edited.
+Changed parts are compared with the local matrix and name at which their twin was last made symmetric
+(``data.baseline``). These are stored in the .blend, and so in every undo step: at any step they show which of the two
+sides was edited.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ....core.editing.twins import mirror_change
 from ....core.model import Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
+from ...data.baseline import is_edited_since_mirror, record_mirror_state
 from ...data.datablocks import still_exists
-from ...data.queries import parts, rigs_in
+from ...data.queries import parts, rigs_in, twins_among, twins_by_part
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
-from ...data.twin_links import record_mirror_state, twins_among, twins_by_part
 from ...events.handlers import Handlers, connect, disconnect
 from ...events.runtime_state import RuntimeState, end_state, state_of
 from ...events.signals import Signal, emit, is_writing, writing_records
@@ -54,7 +54,7 @@ def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plan
     """Rename the twins of renamed parts. If both of a pair were renamed, they keep their names."""
     wanted: dict[bpy.types.Object, str] = {}
     for obj, twin in pairs.items():
-        if obj.name == record_of(obj).seen_name or twin.name != record_of(twin).seen_name:
+        if obj.name == record_of(obj).mirrored_name or twin.name != record_of(twin).mirrored_name:
             continue
         names = pair_names(obj.name, twin.name, _is_right(obj, plane))
         wanted |= {each: name for each, name in zip((obj, twin), names, strict=True) if each.name != name}
@@ -115,15 +115,9 @@ def _bone_role(bone: bpy.types.Bone) -> tuple[str, str, int]:
     return record.joint, record.root if not record.joint else "", record.step
 
 
-def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
-    """Return whether a part was transformed or renamed since its twin was made symmetric."""
-    record = record_of(obj)
-    return record.seen != obj.matrix_basis or obj.name != record.seen_name
-
-
 def mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
     """Mirror the change of a part's transform since the last symmetric state to its twin; names are not changed."""
-    before = record_of(obj).seen.copy()
+    before = record_of(obj).mirrored_pose.copy()
     if obj.matrix_basis == before:
         return
     matrices = before, obj.matrix_basis, twin.matrix_basis
@@ -154,7 +148,7 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         pairs = twins_by_part(rig) if ensure_plane(rig) is not None else {}
         found = known.twins = {obj.session_uid: twin for obj, twin in pairs.items()}
         for obj, twin in pairs.items():
-            if not record_of(obj).seen_name:
+            if not record_of(obj).mirrored_name:
                 record_mirror_state(obj, twin)  # it was merged from another mechanism
     return found
 
@@ -220,14 +214,14 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
     Note:
         Blender stores an undo step before it calls handlers, so the step of an edit lacks the twin's part, which is
         done again here. Undo restores what it stored, and so not the twin: of a pair, the part with the lower
-        ``seen_count`` is the one that was restored, and its record has the transform of its twin.
+        ``mirrored_count`` is the one that was restored, and its record has the transform of its twin.
     """
     known = twins_by_part(rig)
     mirror_edits(rig, known)
-    behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
-    rename_objects({twin: record_of(obj).seen_twin_name for obj, twin in behind.items()})
+    behind = {o: m for o, m in known.items() if record_of(o).mirrored_count < record_of(m).mirrored_count}
+    rename_objects({twin: record_of(obj).mirrored_twin_name for obj, twin in behind.items()})
     for obj, twin in behind.items():
-        twin.matrix_basis = record_of(obj).seen_twin
+        twin.matrix_basis = record_of(obj).mirrored_twin_pose
         record_mirror_state(obj, twin)
 
 
@@ -372,7 +366,7 @@ def restart_live_mirror(armature: bpy.types.Armature) -> None:
         start_live_mirror(rig)
     elif rig is not None:
         for obj in (obj for role in ("BODY", "JOINT") for obj in parts(rig, role)):
-            record_of(obj).seen_name = ""
+            record_of(obj).mirrored_name = ""
 
 
 def _rig_updated(rig: bpy.types.Object) -> None:

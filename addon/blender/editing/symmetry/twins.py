@@ -19,6 +19,7 @@ from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of, settings
+from ...data.baseline import record_mirror_state
 from ...data.conversion import (
     initial_dof_coordinates,
     mirror_plane_of,
@@ -27,8 +28,15 @@ from ...data.conversion import (
     with_mirrored_restraints,
 )
 from ...data.documents import read_document
-from ...data.queries import is_foreign, joint_bones, parts, renamed_bones
-from ...data.twin_links import parts_by_id, record_mirror_state, twins_among, twins_by_part
+from ...data.queries import (
+    is_foreign,
+    joint_bones,
+    parts,
+    parts_by_id,
+    renamed_bones,
+    twins_among,
+    twins_by_part,
+)
 from ...reconcile.rig_state import rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ...reconcile.update import EditObjects, update, update_records, write_parts

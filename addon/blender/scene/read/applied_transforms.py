@@ -16,7 +16,8 @@ from mathutils import Matrix, Quaternion
 from ....core.model import Array, Shape
 from ....core.report import Message, Report
 from ...data.access import armature_of, bone_record, record_of, settings
-from ...data.conversion import read_shape, unflatten_pose
+from ...data.baseline import baseline_pose
+from ...data.conversion import read_shape
 from ..meshes import primitive_mesh
 
 #: Tolerance of entries of rotation matrices.
@@ -66,7 +67,7 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     placement looks the same.
     """
     place, turn, _size = obj.matrix_basis.decompose()
-    was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
+    was_place, was_turn, _size = Matrix(baseline_pose(obj).tolist()).decompose()
     what = []
     if not any(place[:]) and was_place.length > _CLEARED_TOLERANCE:
         what.append(f"{was_place.length:.3g} m")
@@ -138,7 +139,7 @@ def _choose_mesh_transform(found: Array | None, known: Array | None, made: Array
 
 def _transform_from_reference_points(obj: bpy.types.Object, points: Array) -> Array | None:
     """Return the affine map (4, 4) of a mesh's four reference points; None where none are stored."""
-    corners = np.array(record_of(obj).corners, dtype=np.float64).reshape(4, 4)
+    corners = np.array(record_of(obj).baseline_corners, dtype=np.float64).reshape(4, 4)
     numbers = corners[:, 0].astype(int)
     if not corners.any() or numbers.max() >= len(points):
         return None
@@ -185,13 +186,13 @@ def _transform_from_fingerprint(obj: bpy.types.Object, points: Array, design: Ma
         Mechanisms of release 1.0 have no reference points: only the body's own transform, or a uniform scale, is
         detected.
     """
-    count, *spread = record_of(obj).surface
+    count, *spread = record_of(obj).baseline_mesh
     if len(points) != count or not any(spread):
         return None
     now = (points**2).mean(axis=0)
     scale = float(np.sqrt(now.sum() / sum(spread)))
     ways = [
-        np.linalg.pinv(np.array(design)) @ unflatten_pose(record_of(obj).built),
+        np.linalg.pinv(np.array(design)) @ baseline_pose(obj),
         np.diag([scale, scale, scale, 1.0]),
     ]
     known = _transform_from_reference_points(obj, points)

@@ -14,7 +14,7 @@ from ....core.model import Array, Frame, Light, Mechanism
 from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ...data.access import record_of
-from ...data.conversion import unflatten_pose
+from ...data.baseline import baseline_pose, is_renamed
 from ...data.facts import COLOR_TOLERANCE, shortest_float
 from ...data.queries import file_name
 from ..attachments import LIGHT_KINDS, energy_and_color, pose_from_com
@@ -60,7 +60,7 @@ class AttachmentReader:
             self.report.warn("stranger", Message("{}: not exported, it is not a part of the mechanism", repr(obj.name)))
         objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
         holders: dict[int, bpy.types.Object] = {}
-        for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+        for obj in sorted(objects, key=is_renamed):
             if not record_of(obj).copy_of:
                 holders.setdefault(_document_index(obj), obj)
         new = [obj for obj in objects if holders.get(_document_index(obj)) != obj and _document_index(obj) < len(base)]
@@ -250,7 +250,7 @@ def _copied_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types
 
 def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
     """Return whether an object was built with this local matrix (4, 4)."""
-    return bool(np.allclose(unflatten_pose(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
+    return bool(np.allclose(baseline_pose(obj), local, rtol=1e-5, atol=1e-6))
 
 
 def _read_light_edits(lamp: Any, light: Light) -> None:

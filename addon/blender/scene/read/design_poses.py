@@ -21,6 +21,7 @@ from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
+from ...data.baseline import baseline_pose
 from ...data.channels import bone_of_path
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, parts, root_bones, servo_bones
@@ -213,7 +214,7 @@ class DesignPoses:
             return None
         if obj not in self._applied:
             here = self._of(obj) if design is None else design
-            is_other = flatten_pose(here) != list(record_of(obj).built) or not can_detect_mesh_edit(obj)
+            is_other = flatten_pose(here) != list(record_of(obj).baseline_pose) or not can_detect_mesh_edit(obj)
             is_other = is_other or self.is_mesh_edited(obj)
             is_other = is_other and bool(np.isfinite(flatten_pose(here)).all())
             self._applied[obj] = applied_mesh_transform(obj, here) if is_other else None
@@ -232,7 +233,7 @@ class DesignPoses:
             hung = self._in_file(hung)
             if not _is_identity(hung, obj):
                 return _snap_to_built(obj, hung @ basis)
-            built = list(record_of(obj).built)
+            built = list(record_of(obj).baseline_pose)
             return Matrix(unflatten_pose(built).tolist()) if is_rounding(obj, flatten_pose(basis), built) else basis
         if _has_lost_bone(obj):
             return basis
@@ -302,13 +303,13 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
 
 def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
     """Return whether a pose is the one that a part was built with, within the rounding of a change of parents."""
-    off = np.abs(np.array(now) - unflatten_pose(record_of(obj).built))
+    off = np.abs(np.array(now) - baseline_pose(obj))
     return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 
 
 def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
     """Remove the rounding of a pose computed through the world: components as built get exactly the built values."""
-    built = unflatten_pose(record_of(obj).built)
+    built = baseline_pose(obj)
     pose, reach = np.array(now, dtype=np.float64), _distance_scale(obj)
     if np.abs(pose - built)[:3, :3].max() <= _POSE_TOLERANCE:
         pose[:3, :3] = built[:3, :3]
@@ -321,7 +322,7 @@ def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
 def _distance_scale(obj: bpy.types.Object) -> float:
     """Return a part's distance from the origins of world and mechanism, which scales its 32-bit rounding."""
     here, parent = obj.matrix_world.translation.length, rest_parent_inverse(obj).translation.length
-    return max(here, parent, float(np.linalg.norm(unflatten_pose(record_of(obj).built)[:3, 3])), 1e-3)
+    return max(here, parent, float(np.linalg.norm(baseline_pose(obj)[:3, 3])), 1e-3)
 
 
 def _is_identity(hung: Matrix, obj: bpy.types.Object) -> bool:

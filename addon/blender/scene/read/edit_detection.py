@@ -17,7 +17,8 @@ from ....core.bounds import half_extent
 from ....core.model import Array, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
-from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
+from ...data.baseline import baseline_pose, mesh_fingerprint
+from ...data.conversion import flatten_pose, read_shape
 from ...data.facts import ROTATION_ENTRY_TOLERANCE, shortest_float
 
 #: Tolerance of coordinates, in units in the last place of the largest of them: Blender's tools transform them to the
@@ -35,7 +36,7 @@ def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
 
     ``design``: its design matrix, if that is not its local matrix.
     """
-    return flatten_pose(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
+    return flatten_pose(obj.matrix_basis if design is None else design) != list(record_of(obj).baseline_pose)
 
 
 def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | None = None) -> tuple[Array, Array]:
@@ -57,7 +58,7 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
     if exact is None:
         pose[:3, :3] = _edited_rotation(np.eye(3), now)
     else:
-        place, turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
+        place, turn, _size = Matrix(baseline_pose(obj).tolist()).decompose()
         is_same = np.abs(now - _rotation_matrix(turn)).max() <= ROTATION_ENTRY_TOLERANCE
         pose[:3, :3] = exact[:3, :3] if is_same else _edited_rotation(exact[:3, :3], now)
         here, there = np.array(design.translation), np.array(place)
@@ -131,7 +132,7 @@ def has_own_mesh(obj: bpy.types.Object) -> bool:
 def can_detect_mesh_edit(obj: bpy.types.Object) -> bool:
     """Return whether ``mesh_was_edited`` is conclusive: a fingerprint is stored, or all surfaces are analytic."""
     shapes = [shape for shape in record_of(obj).shapes if shape.visual]
-    return any(record_of(obj).surface) or all(has_analytic_surface(read_shape(shape)) for shape in shapes)
+    return any(record_of(obj).baseline_mesh) or all(has_analytic_surface(read_shape(shape)) for shape in shapes)
 
 
 #: Results of ``mesh_was_edited`` by mesh, bounds and shapes: equal bodies share theirs.
@@ -180,7 +181,7 @@ def _differs_from_file(obj: bpy.types.Object) -> bool:
 
     It is False where no fingerprint is stored, as in mechanisms of earlier releases.
     """
-    before = np.array(record_of(obj).surface)
+    before = np.array(record_of(obj).baseline_mesh)
     now = np.array(mesh_fingerprint(cast(bpy.types.Mesh, obj.data)))
     spread = max(float(before[1:].sum()), 1e-30)
     return bool(before.any()) and float(np.abs(now - before).max()) > _SURFACE_TOLERANCE * spread

@@ -22,6 +22,7 @@ from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
+from ...data.baseline import is_renamed
 from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
@@ -68,7 +69,7 @@ def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) 
     (else the first), the others get their object's name.
     """
     holders: dict[str, bpy.types.Object] = {}
-    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+    for obj in sorted(objects, key=is_renamed):
         holders.setdefault(record_of(obj).source_id, obj)
     taken = {*holders, *(part.id for part in base)}
     own: dict[bpy.types.Object, str] = {}

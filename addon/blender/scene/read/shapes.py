@@ -18,6 +18,7 @@ from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
 from ...data.access import record_of, rigid_body_of
+from ...data.baseline import is_renamed
 from ...data.conversion import read_shape
 from ...data.facts import MOMENT_TOLERANCE, SHAPE_PROPERTIES, is_same_value, pull, shortest_float
 from ...data.properties.joint import KnuckleShape
@@ -42,7 +43,7 @@ def read_collision_children(
     shapes = [obj for obj in objects if record_of(obj).role == "SHAPE" and record_of(obj).shape >= 0]
     holders = {obj: _body_of_child(obj, bodies) for obj in shapes}
     out: CollisionChildren = {}
-    for obj in sorted(shapes, key=lambda obj: (obj.parent != holders[obj], obj.name != record_of(obj).built_name)):
+    for obj in sorted(shapes, key=lambda obj: (obj.parent != holders[obj], is_renamed(obj))):
         holder, number = holders[obj], record_of(obj).shape
         if holder is not None and (holder, number) not in out:
             out[holder, number] = obj, designs.on(obj, holder)
@@ -104,7 +105,7 @@ def _may_lack_children(obj: bpy.types.Object, own: str) -> bool:
     only its name shows that.
     """
     record = record_of(obj)
-    return own != record.source_id or record.without_children or is_numbered_copy(obj.name, record.built_name)
+    return own != record.source_id or record.without_children or is_numbered_copy(obj.name, record.baseline_name)
 
 
 def _follow_child(shape: Shape, child: bpy.types.Object, design: Matrix, com: Array) -> Shape:

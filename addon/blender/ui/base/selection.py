@@ -8,8 +8,7 @@ import bpy
 
 from ...compat import is_bone_selected, select_bone
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ...data.queries import joint_bones, servo_bones
-from ...data.twin_links import parts_by_id
+from ...data.queries import joint_bones, parts_by_id, servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:

@@ -12,8 +12,7 @@ from ....core.report import Message, count_with_noun, join_messages
 from ....core.validation import Finding
 from ...data.access import armature_settings, settings
 from ...data.conversion import store_message, stored_message
-from ...data.queries import is_orphan_part
-from ...data.twin_links import parts_by_id
+from ...data.queries import is_orphan_part, parts_by_id
 from ...editing.repair.checks import check_model
 from ...editing.repair.fixes import fix, rollback_on_error
 from ...editing.repair.missing_parts import missing_messages, models_without_armature, orphan_parts

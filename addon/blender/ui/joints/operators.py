@@ -11,8 +11,7 @@ from ....core.report import Message, count_with_noun
 from ...data.access import record_of, settings
 from ...data.conversion import dof_records, is_angle
 from ...data.properties.joint import KnuckleDof
-from ...data.queries import file_name, parts
-from ...data.twin_links import twin_of
+from ...data.queries import file_name, parts, twin_of
 from ...editing.joint_settings import (
     COPIED_FIELDS,
     JointValues,

@@ -62,7 +62,7 @@ def one_sided(rig: Any) -> None:
 
 def alike(rig: Any) -> None:
     for empty in parts(rig, "JOINT"):
-        record_of(empty).source_name, record_of(empty).built_name = "Shoulder", empty.name
+        record_of(empty).source_name, record_of(empty).baseline_name = "Shoulder", empty.name
         record_of(empty).twin = ""
     for obj in parts(rig, "BODY"):
         record_of(obj).twin = ""

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import twin_of
 from addon.blender.editing.symmetry.twins import mirror_to_twins
 from tests.support.mirror_images_helpers import furthest, reopened
 from tests.support.scenes import pick, the_rig

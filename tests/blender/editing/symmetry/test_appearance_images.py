@@ -19,8 +19,7 @@ from addon.blender.compat import select_bone
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.conversion import mirror_plane_of, set_mirror_plane
-from addon.blender.data.queries import parts, servo_bones
-from addon.blender.data.twin_links import twin_of, twins_by_part
+from addon.blender.data.queries import parts, servo_bones, twin_of, twins_by_part
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.kinematics import joint_frame_world

@@ -14,8 +14,7 @@ from mathutils import Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.editing.symmetry.twins import twin_differences
 from addon.blender.rig.pose_channels import read_pose, write_pose
@@ -234,7 +233,7 @@ def state() -> dict[str, Any]:
         "names": names(rig),
         "bones": sorted(rig.data.bones.keys()),
         "file": formats.dumps(now(rig), settings(rig).format),
-        "seen": [tuple(record_of(obj).seen_name for obj in parts(rig, role)) for role in ("BODY", "JOINT")],
+        "seen": [tuple(record_of(obj).mirrored_name for obj in parts(rig, role)) for role in ("BODY", "JOINT")],
     }
 
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, twin_of
 from addon.core.transforms import rotation_matrix
 from tests.support.mirror_images_helpers import exported, find_and_link, reopened
 from tests.support.scenes import body, joint_of, pick, the_rig

@@ -13,8 +13,7 @@ import pytest
 from mathutils import Euler
 
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import parts_by_id
+from addon.blender.data.queries import parts, parts_by_id
 from addon.blender.editing.symmetry.twins import adopt_linked_plane, link_twins, twin_candidates
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import joint_frame_world

@@ -17,8 +17,7 @@ from mathutils import Euler, Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing import authoring
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.symmetry import live_mirror

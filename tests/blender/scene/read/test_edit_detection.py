@@ -253,7 +253,7 @@ def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_
     assert solid() == [1, 1]
     assign_ids(rig)
     assert solid() == [1, 1] and copy.knuckle.source_id != obj.knuckle.source_id
-    copy.name = copy.knuckle.built_name = "whatever"
+    copy.name = copy.knuckle.baseline_name = "whatever"
     obj.name = "something else"
     assert solid() == [1, 1]
     own = [child for child in children(rig) if child.parent == copy]

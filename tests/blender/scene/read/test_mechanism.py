@@ -293,8 +293,8 @@ def test_editing_and_putting_back_is_no_edit(blank: Any) -> None:
     upper = hip.knuckle.joint.dofs[0].upper
     trunk.location.x, trunk.name, trunk.knuckle.mass, hip.knuckle.joint.dofs[0].upper = 5, "Else", 9, 1.0
     assert exported(rig) != DOCUMENT
-    trunk.matrix_basis = np.array(trunk.knuckle.built).reshape(4, 4).T
-    trunk.name, trunk.knuckle.mass, hip.knuckle.joint.dofs[0].upper = trunk.knuckle.built_name, 2.3, upper
+    trunk.matrix_basis = np.array(trunk.knuckle.baseline_pose).reshape(4, 4).T
+    trunk.name, trunk.knuckle.mass, hip.knuckle.joint.dofs[0].upper = trunk.knuckle.baseline_name, 2.3, upper
     assert exported(rig) == DOCUMENT
 
 

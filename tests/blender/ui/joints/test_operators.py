@@ -102,7 +102,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     import numpy as np
 
     from addon.blender.data.access import settings
-    from addon.blender.data.twin_links import twin_of
+    from addon.blender.data.queries import twin_of
     from addon.blender.scene.read.mechanism import extract
     from addon.core.editing.mirroring import motion_mirror
 

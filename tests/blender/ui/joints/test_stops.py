@@ -14,8 +14,7 @@ from addon import formats
 from addon.blender.animation.actions import bone_properties
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts, rig_in
-from addon.blender.data.twin_links import twin_of
+from addon.blender.data.queries import parts, rig_in, twin_of
 from addon.blender.editing.joint_settings import JointSweep
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose

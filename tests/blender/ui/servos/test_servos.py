@@ -332,8 +332,7 @@ def test_a_pose_recalled_mirrored_is_the_mirror_image(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.data.access import record_of, settings
-    from addon.blender.data.queries import parts
-    from addon.blender.data.twin_links import twin_of
+    from addon.blender.data.queries import parts, twin_of
     from addon.blender.scene.read.mechanism import extract
     from addon.core.editing.sides import find_sides
 

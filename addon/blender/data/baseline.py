@@ -1,0 +1,129 @@
+"""Baseline of a part: what was pushed to Blender last, to detect the edits of the user.
+
+Values with the prefix ``baseline_`` are those with which an object, bone or material was created or adopted; reading a
+mechanism compares with them. Values with the prefix ``mirrored_`` are those at which twins were last made symmetric.
+Copies of an object, and objects that are appended or linked, have their own.
+
+Note:
+    All are stored with what they describe, not in one datablock of the mechanism. Undo keeps each datablock that is the
+    same in two of its steps, together with what handlers wrote to it after the later step was stored. A value that a
+    handler writes is restored by undo only if something in the same datablock differs between the steps (4.2 to 5.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...core.model import Array
+from .access import record_of
+from .conversion import flatten_pose, unflatten_pose
+
+
+def baseline_values(name: str, pose: Any) -> dict[str, Any]:
+    """Return the values of a record for an object that has this name and local matrix, (4, 4) or 16 numbers by rows."""
+    return {"baseline_pose": pose if isinstance(pose, list) else flatten_pose(pose), "baseline_name": name}
+
+
+def record_baseline(obj: bpy.types.Object) -> None:
+    """Record the present local matrix and name of an object; the bones of a joint stay those of its previous matrix."""
+    if record_of(obj).role == "JOINT":
+        record_of(obj).baseline_bone_pose = bone_baseline(obj)
+    for name, value in baseline_values(obj.name, obj.matrix_basis).items():
+        setattr(record_of(obj), name, value)
+
+
+def record_baseline_name(obj: bpy.types.Object) -> None:
+    """Record the present name of an object."""
+    record_of(obj).baseline_name = obj.name
+
+
+def baseline_pose(obj: bpy.types.Object) -> Array:
+    """Return the local matrix (4, 4) that was last pushed to an object."""
+    return unflatten_pose(record_of(obj).baseline_pose)
+
+
+def is_renamed(obj: bpy.types.Object) -> bool:
+    """Return whether an object was renamed since its name was pushed."""
+    return bool(obj.name != record_of(obj).baseline_name)
+
+
+# ---------------------------------------------------------------- bones of joints
+
+
+def record_bone_baseline(empty: bpy.types.Object) -> None:
+    """Record the present local matrix of a joint's empty as that for which its bones were made."""
+    record_of(empty).baseline_bone_pose = flatten_pose(empty.matrix_basis)
+
+
+def bone_baseline(empty: bpy.types.Object) -> list[float]:
+    """Return the local matrix (16 numbers by rows) of a joint's empty for which its bones were made."""
+    own = list(record_of(empty).baseline_bone_pose)
+    return own if own[-1] else list(record_of(empty).baseline_pose)  # unset: the last entry of a matrix is 1
+
+
+# ---------------------------------------------------------------- meshes of bodies
+
+
+def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:
+    """Return figures (4,) that detect an edit of a mesh: vertex count, then the mean square of each coordinate."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
+    return [float(len(mesh.vertices)), *spread.tolist()]
+
+
+def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
+    """Return indices and coordinates (16,) of four vertices not in one plane, to recognize a mesh moved as a whole.
+
+    Zeros where it has no such vertices.
+    """
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    points = points.reshape(-1, 3).astype(np.float64)
+    if len(points) < 4:
+        return [0.0] * 16
+    chosen = [0]
+    away = points - points[0]
+    size = 0.0
+    for _ in range(3):  # each the farthest from the affine hull of the previous ones
+        far = np.einsum("ij,ij->i", away, away)
+        chosen.append(int(far.argmax()))
+        length = float(np.sqrt(far[chosen[-1]]))
+        size = size or length
+        if length <= 1e-4 * size or not length:
+            return [0.0] * 16
+        along = away[chosen[-1]] / length
+        away = away - np.outer(away @ along, along)
+    return [number for index in chosen for number in (float(index), *points[index].tolist())]
+
+
+def record_mesh_baseline(obj: bpy.types.Object) -> None:
+    """Record the present mesh of a body that came from a file."""
+    mesh: Any = obj.data
+    record_of(obj).baseline_corners, record_of(obj).baseline_mesh = mesh_reference_points(mesh), mesh_fingerprint(mesh)
+
+
+# ---------------------------------------------------------------- symmetric editing
+
+
+def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    """Record the present transforms and names of twins as symmetric: later differences are edits to be mirrored.
+
+    Each of the two also has the other's, and the number of times that they were recorded: after undo, the one with the
+    lower number was restored and the other was not.
+    """
+    count = max(record_of(obj).mirrored_count, record_of(twin).mirrored_count) + 1
+    for one, other in ((obj, twin), (twin, obj)):
+        record = record_of(one)
+        record.mirrored_pose, record.mirrored_name = one.matrix_basis, one.name
+        record.mirrored_twin_pose, record.mirrored_twin_name = other.matrix_basis, other.name
+        record.mirrored_count = count
+
+
+def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
+    """Return whether a part was transformed or renamed since its twin was made symmetric."""
+    record = record_of(obj)
+    return bool(record.mirrored_pose != obj.matrix_basis or obj.name != record.mirrored_name)
