@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -521,11 +522,17 @@ def closed_form_coordinates(dofs: Sequence[Dof]) -> Callable[[Array], Array] | N
     There is one for perpendicular rotations, and translations that no rotation before them turns. The middle angle of
     three rotations is within a quarter turn.
     """
-    if not dofs or not {dof.kind for dof in dofs} <= {"rotation", "translation"}:
+    return _closed_form(tuple(dof.kind for dof in dofs), tuple(tuple(map(float, dof.axis)) for dof in dofs))
+
+
+@lru_cache(maxsize=512)  # joints are collected several times for a simulation, and many have the same axes
+def _closed_form(kinds: tuple[str, ...], directions: tuple[tuple[float, ...], ...]) -> Callable[[Array], Array] | None:
+    if not kinds or not set(kinds) <= {"rotation", "translation"}:
         return None
-    axes = np.array([np.asarray(dof.axis, dtype=np.float64) / np.linalg.norm(dof.axis) for dof in dofs])
-    turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
-    slides = [k for k, dof in enumerate(dofs) if dof.kind == "translation"]
+    axes = np.array(directions, dtype=np.float64)
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    turns = [k for k, kind in enumerate(kinds) if kind == "rotation"]
+    slides = [k for k, kind in enumerate(kinds) if kind == "translation"]
     if any(
         turn < slide and abs(axes[turn] @ axes[slide]) < 1.0 - _ORTHOGONAL_TOLERANCE
         for turn in turns
@@ -541,7 +548,7 @@ def closed_form_coordinates(dofs: Sequence[Dof]) -> Callable[[Array], Array] | N
     along = np.linalg.pinv(axes[slides].T) if slides else np.zeros((0, 3))
 
     def read(motion: Array) -> Array:
-        out = np.empty(len(dofs))
+        out = np.empty(len(kinds))
         out[slides] = along @ motion[:3, 3]
         out[turns] = _euler_angles(basis.T @ motion[:3, :3] @ basis, len(turns), sense)
         return out

@@ -165,8 +165,7 @@ class ConstrainedBodies:
         self._loose = np.zeros((len(masses), 6, 6))
         self._loose[:, :3, :3] = inverse_inertia
         self._loose[:, [3, 4, 5], [3, 4, 5]] = 1.0 / masses[:, None]
-        rows = [self.wrench_rows(each.parent, each.child, each.point, each.ways) for each in joints if len(each.ways)]
-        self._held = np.concatenate(rows) if rows else np.zeros((0, len(masses), 6))
+        self._held = self.wrench_rows_of(joints)
         self._flat = self._held.reshape(len(self._held), 6 * len(masses))
         answers = np.einsum("rbi,bij->rbj", self._held, self._loose)
         together = answers.reshape(self._flat.shape) @ self._flat.T
@@ -179,11 +178,23 @@ class ConstrainedBodies:
 
         They act on ``other`` and, reversed, on ``one``, indices of bodies; -1 is the world.
         """
-        out = np.zeros((len(ways), len(self._mass_centers), 6))
-        for body, sign in ((one, -1.0), (other, 1.0)):
-            if body >= 0:
-                out[:, body, :3] += sign * (ways[:, :3] + np.cross(point - self._mass_centers[body], ways[:, 3:]))
-                out[:, body, 3:] += sign * ways[:, 3:]
+        return self.wrench_rows_of([JointConstraint(one, other, point, ways)])
+
+    def wrench_rows_of(self, several: Sequence[JointConstraint]) -> Array:
+        """Compute the Jacobian rows (n, bodies, 6) of wrenches at several points, as ``wrench_rows`` does for one."""
+        counts = [len(each.ways) for each in several]
+        out = np.zeros((sum(counts), len(self._mass_centers), 6))
+        if not len(out):
+            return out
+        ways = np.concatenate([each.ways for each in several])
+        points = np.repeat(np.array([each.point for each in several]), counts, axis=0)
+        for sign, ends in ((-1.0, [each.parent for each in several]), (1.0, [each.child for each in several])):
+            bodies = np.repeat(ends, counts)
+            rows = np.flatnonzero(bodies >= 0)
+            arms, forces, at = points[rows] - self._mass_centers[bodies[rows]], ways[rows, 3:], bodies[rows]
+            moments = arms[:, [1, 2, 0]] * forces[:, [2, 0, 1]] - arms[:, [2, 0, 1]] * forces[:, [1, 2, 0]]
+            out[rows, at, :3] += sign * (ways[rows, :3] + moments)
+            out[rows, at, 3:] += sign * forces
         return out
 
     def response(self, rows: Array) -> Array:

@@ -71,10 +71,12 @@ def rotation_with_z(axis: Array) -> Array:
     z = z / np.linalg.norm(z)
     if z[2] > 0.0 and abs(z[0]) + abs(z[1]) < 1e-12:
         return np.eye(3)
-    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
-    x = np.cross(helper, z)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)
+    z0, z1, z2 = z.tolist()  # plain numbers: numpy's cross product of two vectors takes ten times as long
+    least = min((abs(z0), 0), (abs(z1), 1), (abs(z2), 2))[1]
+    x0, x1, x2 = ((0.0, -z2, z1), (z2, 0.0, -z0), (-z1, z0, 0.0))[least]
+    long = math.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
+    x0, x1, x2 = x0 / long, x1 / long, x2 / long
+    return np.array([[x0, z1 * x2 - z2 * x1, z0], [x1, z2 * x0 - z0 * x2, z1], [x2, z0 * x1 - z1 * x0, z2]])
 
 
 def orthonormalized(matrix: Array) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from ...core.model import Array, Body, DofKind, Joint, Mechanism
 from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
+from ..data.caching import joint_record
 from ..data.conversion import read_dofs, read_shape, unflatten_pose
 from ..data.facts import BODY_PROPERTIES, read_properties
 from ..data.properties.joint import KnuckleJoint
@@ -153,7 +154,7 @@ def joint_sides(
         turn: Pose (4, 4) of the wanted axes in the empty's frame; by default the file's axes.
         pose_of: Returns the pose (4, 4) of an object, or of the world for None.
     """
-    joint = record_of(empty).joint
+    joint = joint_record(empty)
     if turn is None:
         back = constraint_rotation(joint)
         turn = np.eye(4) if back is None else inverse(back)

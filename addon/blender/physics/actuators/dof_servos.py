@@ -31,6 +31,7 @@ from ..world.scale import model_scale
 from .actuator import Actuator, EmptyPoses, JointActuator, JointMotors, SimulationState
 from .control_laws import ImplicitPd, ServoErrors, Servos, VelocityHistory, motor_commands, steady_increment
 from .dof_motors import DofMotors
+from .effective_mass import EffectiveMass
 from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
 from .motors import enable_constraint
 
@@ -324,6 +325,8 @@ class ServoGroup(Actuator):
         self._pd = ImplicitPd()
         self._response: Array | None = None
         self._age = 0
+        #: Masses of the bodies and their effective masses.
+        self._known: tuple[list[float], EffectiveMass] | None = None
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors."""
@@ -332,7 +335,7 @@ class ServoGroup(Actuator):
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
-        self._pd, self._response = ImplicitPd(), None
+        self._pd, self._response, self._known = ImplicitPd(), None, None
         return {empty: place for each in self._members for empty, place in each.start(state).items()}
 
     def update(self, state: SimulationState) -> None:
@@ -369,10 +372,18 @@ class ServoGroup(Actuator):
         if self._response is None or self._age >= _INERTIA_INTERVAL:
             joints = [joint for each in members for joint in each.joints]
             values = [value for each in members for value in each.values(state)]
-            self._response = state.inertia.effective_mass.joint_space_response(joints, values, state.poses)
+            self._response = self._effective_mass(state).joint_space_response(joints, values, state.poses)
             self._age = 0
         self._age += 1
         return self._response
+
+    def _effective_mass(self, state: SimulationState) -> EffectiveMass:
+        """Return the effective masses of the bodies, collected again only where a mass was edited meanwhile."""
+        bodies = (obj.rigid_body for obj in state.joint_state.bodies)
+        masses = [0.0 if body is None else body.mass for body in bodies]
+        if self._known is None or self._known[0] != masses:
+            self._known = masses, state.inertia.effective_mass
+        return self._known[1]
 
 
 def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:

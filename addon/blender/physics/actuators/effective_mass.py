@@ -25,7 +25,7 @@ from ..bodies.inertia import combined_inertia
 from ..constraints.generic6dof import dof_directions
 from ..world.anchor import connects_bodies
 from ..world.scale import model_scale
-from .joint_state import JointStateArrays, MultiDofJoint, connected_joints
+from .joint_state import JointStateArrays, MultiDofJoint
 
 #: Inverse effective mass (1/kg, or per kg m2) that counts as immovable.
 _MIN_INVERSE_MASS = 1e-9
@@ -69,9 +69,7 @@ class EffectiveMass:
         self._size, self._masses, self._moves = model_scale(joint_state.rig), masses, moves
         self._effective_masses = np.linalg.pinv(tensors, hermitian=True)
         self._of: dict[int, _Island] = {}
-        joints = [
-            item for item in connected_joints(joint_state.rig) if "free" not in [dof.kind for dof in item.joint.dofs]
-        ]
+        joints = [item for item in joint_state.connected_joints if "free" not in [dof.kind for dof in item.joint.dofs]]
         for body in (body for body, free in enumerate(moves) if free and body not in self._of):
             island = self._island(body, joints)
             self._of.update(dict.fromkeys(island.bodies, island))
@@ -158,16 +156,17 @@ class EffectiveMass:
         out = np.zeros((ends[-1], ends[-1]))
         islands = {id(each): each for each in self._of.values()}
         for island in islands.values():
-            now, rows = self._at(island, poses), []
+            acting: list[JointConstraint] = []
             numbers: list[int] = []
             for item, (ways, _), first in zip(items, wrenches, ends[:-1].tolist(), strict=True):
                 sides = island.place.get(item.parent, -1), island.place.get(item.child, -1)
                 if max(sides) >= 0:
                     point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
-                    rows.append(now.wrench_rows(*sides, point, ways))
+                    acting.append(JointConstraint(*sides, point, ways))
                     numbers += range(first, first + len(ways))
-            if rows:
-                out[np.ix_(numbers, numbers)] += now.response(np.concatenate(rows))
+            if acting:
+                now = self._at(island, poses)
+                out[np.ix_(numbers, numbers)] += now.response(now.wrench_rows_of(acting))
         lengths = np.concatenate([np.where(turns, 1.0, self._size) for _, turns in wrenches])
         return out / lengths[:, None]
 
@@ -178,7 +177,9 @@ class EffectiveMass:
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
         out = np.zeros((len(axes), 6))
         for which, columns in ((turns, slice(0, 3)), (~turns, slice(3, 6))):
-            if which.any():  # axes that are not perpendicular share forces by the dual basis
+            if which.sum() == 1:
+                out[which, columns] = axes[which] / (axes[which] ** 2).sum()
+            elif which.any():  # axes that are not perpendicular share forces by the dual basis
                 out[which, columns] = np.linalg.pinv(axes[which], rcond=_MIN_AXIS_ANGLE).T
         return out, turns
 
@@ -186,6 +187,13 @@ class EffectiveMass:
         """Return the effective mass or inertia (size,) of each joint value, all other motors being free."""
         axes = dof_directions(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
         return np.asarray(1.0 / np.maximum(self.inverse_inertia_about(item, axes, turns, poses), _MIN_INVERSE_MASS))
+
+    def single_dof_inertias(self, items: Sequence[MultiDofJoint], poses: Array) -> Array:
+        """Return ``effective_inertia`` (n,) of joints with one degree of freedom, for all of them together."""
+        if not items:
+            return np.zeros(0)
+        inverse = np.diagonal(self.joint_space_response(items, [np.zeros(1)] * len(items), poses))
+        return np.asarray(1.0 / np.maximum(inverse, _MIN_INVERSE_MASS))
 
     def least_inertia(self, item: MultiDofJoint, poses: Array) -> float:
         """Return the least effective moment of inertia of a ball, over thirteen directions."""

@@ -26,7 +26,7 @@ from ...data.properties.joint import KnuckleDof, KnuckleMotor
 from ..constraints.constraints import UNREACHABLE_VELOCITY
 from ..world.anchor import begins_with_velocity
 from .actuator import Actuator, EmptyPoses, SimulationState
-from .joint_state import JointStateArrays, MultiDofJoint, connected_joints
+from .joint_state import JointStateArrays, MultiDofJoint
 from .motors import armature_axes, enable_motors, ensure_motor_numbers, ensure_thruster, thruster_pose
 
 _SUFFIX = " Throw"
@@ -299,7 +299,7 @@ def initial_velocity_impulses(joint_state: JointStateArrays) -> list[InitialVelo
     rig = joint_state.rig
     if settings(rig).anchor is None or not begins_with_velocity(rig):
         return []
-    joints, bodies = connected_joints(rig), joint_state.bodies
+    joints, bodies = joint_state.connected_joints, joint_state.bodies
     moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
     tree = list(_joints_outwards(joints, [*(not each for each in moves), True]))
     loops = len(tree) < len(joints)

@@ -37,7 +37,8 @@ _MOTOR_DAMPING_LIMIT = 0.3
 class FrictionDampingActuator(JointActuator):
     """Friction and damping of a joint.
 
-    ``damping`` (size,) is that of the dampers that Blender's constraint does not have.
+    ``damping`` (size,) is that of the dampers that Blender's constraint does not have. ``inertia`` (size,) is the
+    effective inertia of the joint values at the first frame, if it is known.
     """
 
     scene: bpy.types.Scene
@@ -46,11 +47,14 @@ class FrictionDampingActuator(JointActuator):
     damping: Array
     laws: Sequence[JointForceLaw] = ()
     held: SpringDamperIntegrator | None = None
+    inertia: Array | None = None
 
     def choose(self, state: SimulationState) -> None:
         """Divide the dampers: weak ones become motors, strong ones Blender's."""
-        joint, poses = self.motors.joint, state.poses
-        moved = state.inertia.effective_mass.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
+        joint, poses, moved = self.motors.joint, state.poses, self.inertia
+        if moved is None:
+            masses = state.inertia.effective_mass
+            moved = masses.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
         for line in aligned_dofs(record_of(joint.empty).joint):
             dof = joint.joint.dofs[line.number]
@@ -105,6 +109,10 @@ class JointLosses(Actuator):
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
+        masses = state.inertia.effective_mass
+        inertias = masses.single_dof_inertias([each.motors.joint for each in self._plain], state.poses)
+        for each, inertia in zip(self._plain, inertias, strict=True):
+            each.inertia = inertia[None]
         places = {empty: place for each in self._all for empty, place in each.start(state).items()}
         begun = [state.velocities.get(each.motors.joint.joint.id) for each in self._plain]
         speeds = np.array([0.0 if speed is None else speed[0] for speed in begun])

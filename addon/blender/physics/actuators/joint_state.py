@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import cast
 
 import bpy
@@ -19,11 +20,12 @@ from ....core.kinematics import closed_form_coordinates, joint_values_from_trans
 from ....core.model import DOF_SIZE, Array, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import record_of, settings
+from ...data.caching import joint_record, memoized_reads
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import has_friction_or_damping, initial_dof_coordinates, read_dofs
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import parts
-from ...rig.joint_frames import joint_sides
+from ...rig.joint_frames import PoseGetter, design_pose, joint_sides
 from ..constraints.constraints import write_motor
 from ..constraints.generic6dof import needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
@@ -127,6 +129,7 @@ class JointStateArrays:
     dissipative_joints: list[MultiDofJoint]
     pushed: list[MultiDofJoint]
     servo_joints: list[MultiDofJoint]  # the n joints themselves
+    connected_joints: list[MultiDofJoint]  # all joints between simulated bodies, fixed joints included
     laws: Mapping[bpy.types.Object, Sequence[JointForceLaw]]  # additional force laws of joints, by their empties
     scene: bpy.types.Scene | None  # the simulation scene of a simulated copy
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, nested ones included
@@ -238,14 +241,15 @@ class MultiDofJoint:
 
 
 def _multi_dof_joint(
-    empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _PoseIndices
+    empty: bpy.types.Object,
+    ends: Sequence[bpy.types.Object | None],
+    place: _PoseIndices,
+    pose_of: PoseGetter,
 ) -> MultiDofJoint:
-    record = record_of(empty)
-    joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
-    parent, child = sides
-    return MultiDofJoint(
-        empty, joint, place[parent], place[child], *joint_sides(empty), closed_form_coordinates(joint.dofs)
-    )
+    record, (parent, child) = joint_record(empty), ends
+    joint = Joint(record_of(empty).source_id, "", record.type, None, None, dofs=read_dofs(record))
+    sides = joint_sides(empty, pose_of=pose_of)
+    return MultiDofJoint(empty, joint, place[parent], place[child], *sides, closed_form_coordinates(joint.dofs))
 
 
 def _inverse_poses(poses: Array) -> Array:
@@ -272,20 +276,32 @@ def evaluated_depsgraph(scene: bpy.types.Scene) -> bpy.types.Depsgraph:
 
 def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
     """Collect the joint state of a mechanism in its present state."""
+    with memoized_reads():
+        return _gathered_joint_state(rig)
+
+
+def _gathered_joint_state(rig: bpy.types.Object) -> JointStateArrays:
     bodies = parts(rig, "BODY")
     place: _PoseIndices = {obj: number for number, obj in enumerate(bodies)}
     place[None] = len(bodies)  # the world is fixed to the armature
-    joints = [empty for empty in parts(rig, "JOINT") if connects_bodies(record_of(empty).joint)]
-    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
-    held = [empty for empty in joints if all(end in place for end in ends[empty])]
-    servos = [empty for empty in held if can_have_servo(record_of(empty).joint)]
-    balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
-    dofs = [record_of(empty).joint.dofs[0] for empty in servos]
+    records = {empty: joint_record(empty) for empty in parts(rig, "JOINT")}
+    records = {empty: joint for empty, joint in records.items() if connects_bodies(joint)}
+    ends = {empty: (joint.parent, joint.child) for empty, joint in records.items()}
+    records = {empty: joint for empty, joint in records.items() if all(end in place for end in ends[empty])}
+    servos = [empty for empty, joint in records.items() if can_have_servo(joint)]
+    balls = [empty for empty, joint in records.items() if [dof.kind for dof in joint.dofs] == ["ball"]]
+    dofs = [records[empty].dofs[0] for empty in servos]
     laws = joint_force_laws(rig)
     braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
     driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
-    sides, frames = _end_indices(servos, ends, place), _joint_frames(servos)
-    ball_sides, ball_frames = _end_indices(balls, ends, place), _joint_frames(balls)
+    pose_of = cache(design_pose)
+    sides, frames = _end_indices(servos, ends, place), _joint_frames(servos, pose_of)
+    ball_sides, ball_frames = _end_indices(balls, ends, place), _joint_frames(balls, pose_of)
+
+    @cache
+    def item(empty: bpy.types.Object) -> MultiDofJoint:
+        return _multi_dof_joint(empty, ends[empty], place, pose_of)
+
     return JointStateArrays(
         rig,
         [record_of(empty).source_id for empty in servos],
@@ -298,36 +314,16 @@ def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
         Servos.of(dofs, [dof.kind == "rotation" for dof in dofs], settings(rig).format),
         bodies,
         BallJoints(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
-        [
-            _multi_dof_joint(empty, ends[empty], place)
-            for empty in held
-            if record_of(empty).joint.dofs and not can_have_servo(record_of(empty).joint)
-        ],
-        [
-            _multi_dof_joint(empty, ends[empty], place)
-            for empty in held
-            if has_friction_or_damping(record_of(empty).joint) or empty in braked
-        ],
-        [
-            _multi_dof_joint(empty, ends[empty], place)
-            for empty in held
-            if needs_spring_motors(record_of(empty).joint) or empty in driven
-        ],
-        [_multi_dof_joint(empty, ends[empty], place) for empty in servos],
+        [item(empty) for empty, joint in records.items() if joint.dofs and not can_have_servo(joint)],
+        [item(empty) for empty, joint in records.items() if has_friction_or_damping(joint) or empty in braked],
+        [item(empty) for empty, joint in records.items() if needs_spring_motors(joint) or empty in driven],
+        [item(empty) for empty in servos],
+        [item(empty) for empty in records],
         laws,
         next(iter(rig.users_scene), None) if settings(rig).original_uid else None,
         next((c for c in _part_collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
-
-
-def connected_joints(rig: bpy.types.Object) -> list[MultiDofJoint]:
-    """Return all joints of a mechanism that connect simulated bodies, lone hinges and fixed joints included."""
-    bodies = parts(rig, "BODY")
-    place: _PoseIndices = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
-    joints = [empty for empty in parts(rig, "JOINT") if connects_bodies(record_of(empty).joint)]
-    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
-    return [_multi_dof_joint(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
 
 
 def _part_collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
@@ -341,11 +337,10 @@ def _end_indices(empties: list[bpy.types.Object], ends: _Ends, place: _PoseIndic
     return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
-def _joint_frames(empties: list[bpy.types.Object]) -> Array:
+def _joint_frames(empties: list[bpy.types.Object], pose_of: PoseGetter) -> Array:
     """Return the frames of joints on their parents and on their children, (n, 2, 4, 4)."""
-    return np.array([joint_sides(empty, rotation_to_z_axis(record_of(empty).joint)) for empty in empties]).reshape(
-        -1, 2, 4, 4
-    )
+    sides = [joint_sides(empty, rotation_to_z_axis(joint_record(empty)), pose_of) for empty in empties]
+    return np.array(sides).reshape(-1, 2, 4, 4)
 
 
 def can_have_servo(joint: KnuckleJoint) -> bool:
