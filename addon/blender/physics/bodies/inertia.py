@@ -139,6 +139,7 @@ def set_up_inertia_proxies(
         there: World and its present members.
         kinematic: Whether bones move the bodies.
     """
+    _fit_untouched_shapes(bodies)
     splits = _inertia_splits(bodies, pieces)
     for obj in bodies:
         split, record = splits.get(obj), record_of(obj)
@@ -147,6 +148,30 @@ def set_up_inertia_proxies(
         elif record.inertia_proxy_share:
             record.inertia_proxy_share = 0.0
             apply_masses(obj)
+
+
+#: Collision shapes whose moments a body may have that touches nothing, from the same mesh.
+_UNTOUCHED_SHAPES: tuple[Any, ...] = ("SPHERE", "CYLINDER")
+
+
+def _fit_untouched_shapes(bodies: Sequence[bpy.types.Object]) -> None:
+    """Give bodies that touch nothing a collision shape with the file's moments of inertia, where there is one.
+
+    No proxy is then needed, whose constraint costs as much as a joint and makes the body's joints softer.
+    """
+    own = [obj for obj in bodies if _has_own_tensor(obj) and not any(rigid_body_of(obj).collision_collections[:])]
+    if not own or not settings(record_of(own[0]).model).match_inertia:
+        return
+    tensors = np.array([record_of(obj).tensor[:] for obj in own], dtype=np.float64).reshape(-1, 3, 3)
+    extents = [_extent(obj) for obj in own]
+    hulls = np.array([unit_moments(rigid_body_of(obj).collision_shape, each) for obj, each in zip(own, extents)])
+    left = errors_in_motion(own, tensors, hulls) > _ACCEPTED_ERROR
+    for shape in _UNTOUCHED_SHAPES:
+        moments = np.array([unit_moments(shape, each) for each in extents])
+        fits = left & (errors_in_motion(own, tensors, moments) <= _ACCEPTED_ERROR)
+        for number in np.flatnonzero(fits):
+            rigid_body_of(own[number]).collision_shape = shape
+        left &= ~fits
 
 
 def _has_own_tensor(obj: bpy.types.Object) -> bool:
