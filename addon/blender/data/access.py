@@ -22,6 +22,11 @@ def record_of(obj: bpy.types.Object) -> KnuckleObject:
     return obj.knuckle  # type: ignore[attr-defined, no-any-return]
 
 
+def is_renamed(obj: bpy.types.Object) -> bool:
+    """Return whether an object was renamed since its name was pushed (``baseline``)."""
+    return bool(obj.name != record_of(obj).baseline_name)
+
+
 def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:
     """Return the armature data of a mechanism's armature object."""
     return cast(bpy.types.Armature, rig.data)

@@ -45,11 +45,6 @@ def baseline_pose(obj: bpy.types.Object) -> Array:
     return unflatten_pose(record_of(obj).baseline_pose)
 
 
-def is_renamed(obj: bpy.types.Object) -> bool:
-    """Return whether an object was renamed since its name was pushed."""
-    return bool(obj.name != record_of(obj).baseline_name)
-
-
 # ---------------------------------------------------------------- bones of joints
 
 

@@ -9,8 +9,16 @@ from functools import cached_property
 import bpy
 
 from ...core.report import Message
-from .access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, original_of, record_of, settings
-from .baseline import is_renamed
+from .access import (
+    NUMBER_SUFFIX,
+    armature_of,
+    armature_settings,
+    bone_record,
+    is_renamed,
+    original_of,
+    record_of,
+    settings,
+)
 from .caching import is_memoizing, memoized, prime_memo
 from .properties.model import DATA_VERSION
 

@@ -23,8 +23,8 @@ from ..data.access import record_of
 from ..data.channels import Channel, servo_channels, servo_names_by_joint
 from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
-from ..data.queries import parts, parts_by_id, twin_of
-from ..reconcile.update import update_records
+from ..data.queries import parts, twin_of
+from ..reconcile.update import update_part_records, update_records
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
 from .symmetry.twins import assembled_values, read_records, require_plane
@@ -63,7 +63,7 @@ def copy_values(
     mechanism, objects = read_joint_dofs([source, *targets])
     own, *others = objects
     edit, unlike = copy_dof_values(mechanism, own, others, what)
-    return update_records({}, objects, edit), unlike
+    return update_part_records({}, objects, edit), unlike
 
 
 def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
@@ -81,7 +81,7 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
         raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
     begun = assembled_values(parts(rig, "JOINT"))
     edit = symmetry.copy_values_to_twins(read_records(rig), chosen, require_plane(rig), begun)
-    update_records({}, parts_by_id(rig, "JOINT"), edit)
+    update_records(rig, edit)
     return len(chosen)
 
 
@@ -202,7 +202,7 @@ def _set_stops(wanted: Mapping[JointDof, StopPair]) -> tuple[int, Report]:
     keys = {each: (each.empty.name, each.number) for each in wanted}
     limits = {keys[each]: pair for each, pair in wanted.items()}
     edit, report = set_stops(mechanism, limits, {key: each.name for each, key in keys.items()})
-    update_records({}, objects, edit)
+    update_part_records({}, objects, edit)
     return len(wanted) - len(report.entries), report
 
 

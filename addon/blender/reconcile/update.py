@@ -157,7 +157,12 @@ def _write_joints(
                 setattr(record_of(empty).joint, end, bodies.get(own))
 
 
-def update_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
+def update_records(rig: bpy.types.Object, edit: Edit) -> int:
+    """Write what an edit of values changes in the records of a mechanism (``update_part_records``)."""
+    return update_part_records(parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), edit)
+
+
+def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     """Write what an edit of values changes in the records of parts; nothing moves, and nothing else is compared.
 
     These are twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal. A stop

@@ -7,7 +7,7 @@ that becomes fixed is fixed as it is seen).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -17,13 +17,14 @@ import numpy as np
 from ..joint_types import convert_dofs
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_motion, joint_values_from_transform
 from ..loops.linkage_solver import find_linkages
+from ..mass_properties import shape_volume, solid_shapes
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import StopPair
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
+from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
 from .twins import mirror_stops
 
 #: Tolerance of entries of equal motions.
@@ -224,6 +225,51 @@ def set_stops(
         dof.lower, dof.upper = lower, upper
         changed[own] = joint
     return Edit(mechanism, with_joints(mechanism, changed.values())), report
+
+
+def swap_stops(mechanism: Mechanism, joints: Iterable[str]) -> Edit:
+    """Swap lower and upper stops of joints (ids) where the lower one is above the upper one."""
+    return _change_dofs(mechanism, joints, _swap_stops)
+
+
+def _swap_stops(dof: Dof) -> None:
+    if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
+        dof.lower, dof.upper = dof.upper, dof.lower
+
+
+def limit_positions(mechanism: Mechanism, joints: Iterable[str]) -> Edit:
+    """Move initial values of joints (ids) that are beyond a stop to this stop."""
+    return _change_dofs(mechanism, joints, _limit_position)
+
+
+def _limit_position(dof: Dof) -> None:
+    low, high = (-np.inf if dof.lower is None else dof.lower), (np.inf if dof.upper is None else dof.upper)
+    dof.position = float(np.clip(dof.position, low, high))
+
+
+def _change_dofs(mechanism: Mechanism, joints: Iterable[str], change: Callable[[Dof], None]) -> Edit:
+    """Change all degrees of freedom of joints (ids) and their parts."""
+    known = joint_by_id(mechanism)
+    changed = [replace(known[own], dofs=deepcopy(known[own].dofs)) for own in joints if own in known]
+    for dof in (dof for joint in changed for dof in joint.dofs):
+        for each in (dof, *dof.parts):
+            change(each)
+    return Edit(mechanism, with_joints(mechanism, changed))
+
+
+def estimate_masses(mechanism: Mechanism, bodies: Collection[str], density: float) -> Edit:
+    """Set the masses of bodies (ids) to those of their solid shapes.
+
+    Args:
+        mechanism: The mechanism.
+        bodies: Ids of the bodies. One without a solid shape gets a mass of 1.
+        density: Mass per volume (kg per cubic length unit).
+    """
+    volumes = {
+        body.id: sum(map(shape_volume, solid_shapes(body.shapes))) for body in mechanism.bodies if body.id in bodies
+    }
+    changed = [replace(body, mass=density * volumes[body.id] or 1.0) for body in mechanism.bodies if body.id in volumes]
+    return Edit(mechanism, with_bodies(mechanism, changed))
 
 
 def copy_dof_values(

@@ -221,13 +221,13 @@ def _single_numbers(parts: Iterable[DofMap]) -> dict[int, tuple[int, float]] | N
 Pairs = Iterable[tuple[str, str]]
 
 
-def link_twins(mechanism: Mechanism, bodies: Pairs = (), joints: Pairs = ()) -> Edit:
+def link_pairs(mechanism: Mechanism, bodies: Pairs = (), joints: Pairs = ()) -> Edit:
     """Link pairs of bodies and pairs of joints as twins; their previous twins are unlinked."""
     after = replace(mechanism, bodies=_linked(mechanism.bodies, bodies), joints=_linked(mechanism.joints, joints))
     return Edit(mechanism, after)
 
 
-def unlink_twins(mechanism: Mechanism, bodies: Collection[str] = (), joints: Collection[str] = ()) -> Edit:
+def unlink_parts(mechanism: Mechanism, bodies: Collection[str] = (), joints: Collection[str] = ()) -> Edit:
     """Unlink bodies and joints (ids) from their twins."""
     after = replace(mechanism, bodies=_unlinked(mechanism.bodies, bodies), joints=_unlinked(mechanism.joints, joints))
     return Edit(mechanism, after)
@@ -235,7 +235,7 @@ def unlink_twins(mechanism: Mechanism, bodies: Collection[str] = (), joints: Col
 
 def relink_twins(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> Edit:
     """Link bodies and joints (ids) that have no twin to those that refer to them as theirs."""
-    return link_twins(mechanism, _half_linked(mechanism.bodies, bodies), _half_linked(mechanism.joints, joints))
+    return link_pairs(mechanism, _half_linked(mechanism.bodies, bodies), _half_linked(mechanism.joints, joints))
 
 
 def _half_linked(parts: Iterable[_Part], ids: Collection[str]) -> list[tuple[str, str]]:

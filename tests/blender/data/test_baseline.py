@@ -11,8 +11,8 @@ pytest.importorskip("bpy")
 
 import bpy
 
-from addon.blender.data.access import record_of, settings
-from addon.blender.data.baseline import baseline_pose, bone_baseline, is_renamed, record_baseline
+from addon.blender.data.access import is_renamed, record_of, settings
+from addon.blender.data.baseline import baseline_pose, bone_baseline, record_baseline
 from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.reconcile.rig_update import moved_joints, update_armature

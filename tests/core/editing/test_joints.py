@@ -21,15 +21,18 @@ from addon.core.editing.joints import (
     change_type,
     copy_dof_values,
     delete_parts,
+    estimate_masses,
+    limit_positions,
     move_joint,
     set_stops,
     swap_ends,
+    swap_stops,
     value_dofs,
 )
 from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape
 from addon.core.primitive_fit import fit_surface
 from addon.core.stops import StopPair, joint_stops, stop_excess, stop_tolerance, wanted_value
 from addon.core.transforms import inverse, rotation_matrix
@@ -455,3 +458,27 @@ def test_a_body_made_of_a_mesh_has_its_mass_and_stands_where_the_mesh_is(seed: i
         if seed % 2:  # a box of edges 2, 0.8 and 1.7
             moments = one.mass / 12.0 * (4.0 + 0.64 + 2.89 - np.array([4.0, 0.64, 2.89]))
             assert np.linalg.eigvalsh(one.inertia) == pytest.approx(np.sort(moments))
+
+
+def test_values_beyond_stops_and_swapped_stops_are_fixed_and_all_else_is_left_alone() -> None:
+    dofs = [
+        Dof("rotation", lower=0.5, upper=-0.5, position=2.0),
+        Dof("rotation", lower=-1.0, position=-3.0, parts=[Dof("rotation", upper=0.25, position=1.0)]),
+        Dof("translation", lower=-1.0, upper=1.0, position=0.5),
+    ]
+    joints = [Joint(name, name, "generic", None, None, dofs=deepcopy(dofs)) for name in ("fixed", "kept")]
+    mechanism = Mechanism(joints=joints)
+    edit = swap_stops(mechanism, ["fixed"])
+    assert edit.after.joints[1] is joints[1] and joints[0].dofs[0].lower == 0.5
+    swapped = edit.after.joints[0].dofs
+    assert [(dof.lower, dof.upper) for dof in swapped] == [(-0.5, 0.5), (-1.0, None), (-1.0, 1.0)]
+    limited = limit_positions(edit.after, ["fixed", "deleted"]).after.joints[0].dofs
+    assert [dof.position for dof in limited] == [0.5, -1.0, 0.5] and limited[1].parts[0].position == 0.25
+
+
+def test_a_mass_is_that_of_the_solid_shapes() -> None:
+    box, ball = Shape("box", size={"x": 2.0, "y": 3.0, "z": 0.5}), Shape("sphere", size={"radius": 0.5})
+    bodies = [Body("both", "both", shapes=[box, ball]), Body("none", "none"), Body("kept", "kept", mass=7.0)]
+    edit = estimate_masses(Mechanism(bodies=bodies), ["both", "none"], 100.0)
+    assert [body.mass for body in edit.after.bodies] == pytest.approx([100.0 * (3.0 + np.pi / 6.0), 1.0, 7.0])
+    assert edit.after.bodies[2] is bodies[2]

@@ -18,9 +18,9 @@ from addon.core.editing.symmetry import (
     compare_twins,
     find_asymmetries,
     find_missing_twins,
-    link_twins,
+    link_pairs,
     relink_twins,
-    unlink_twins,
+    unlink_parts,
 )
 from addon.core.model import Dof, Joint, Mechanism
 from addon.core.validation import validate
@@ -129,10 +129,10 @@ def test_links_refer_to_each_other_and_leave_all_else_alone(data: st.DataObject)
         for own in (first, second):
             linked.pop(linked.pop(own, ""), None)
         if data.draw(st.booleans()):
-            mechanism = link_twins(mechanism, bodies=[(first, second)]).after
+            mechanism = link_pairs(mechanism, bodies=[(first, second)]).after
             linked |= {first: second, second: first}
         else:
-            mechanism = unlink_twins(mechanism, bodies=(first, second)).after
+            mechanism = unlink_parts(mechanism, bodies=(first, second)).after
     assert {body.id: body.twin for body in mechanism.bodies if body.twin} == linked == twins(mechanism)["BODY"]
     assert all(own is before for own, before in zip(mechanism.joints, start.joints, strict=True))
     for body, before in zip(mechanism.bodies, start.bodies, strict=True):

@@ -11,14 +11,14 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.mass_properties import shape_volume, solid_shapes
+from ....core.editing.joints import estimate_masses, limit_positions, swap_stops
 from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
 from ...data.baseline import record_baseline_name
-from ...data.conversion import dof_records, read_shape, set_dof_fields, write_shape
+from ...data.conversion import read_shape, write_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
@@ -26,6 +26,7 @@ from ...data.queries import all_parts, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
+from ...reconcile.update import update_records
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
 from ...scene.parts import create_missing
@@ -34,7 +35,7 @@ from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
-from ..symmetry.twins import unlink_twins
+from ..symmetry.twins import read_records, unlink_twins
 from .missing_parts import REBUILD_LABEL
 from .rebuild import link_parts, rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
@@ -188,30 +189,20 @@ def _finding_objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.
 
 
 def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
-    done = []
-    for obj in _finding_objects(rig, finding):
-        volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
-        record_of(obj).mass = DEFAULT_DENSITY * volume if volume > 0.0 else 1.0
-        done.append(Message("{}: mass {} kg", repr(file_name(obj)), f"{record_of(obj).mass:.3g}"))
-    return join_messages(", ", done)
+    update_records(rig, estimate_masses(read_records(rig), finding.parts, DEFAULT_DENSITY))
+    objects = _finding_objects(rig, finding)
+    return join_messages(
+        ", ", [Message("{}: mass {} kg", repr(file_name(obj)), f"{record_of(obj).mass:.3g}") for obj in objects]
+    )
 
 
 def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
-    set_dof_fields(
-        (empty, dof, {"lower": dof.upper, "upper": dof.lower})
-        for empty in _finding_objects(rig, finding)
-        for dof in dof_records(empty)
-        if dof.use_lower and dof.use_upper and dof.lower > dof.upper
-    )
+    update_records(rig, swap_stops(read_records(rig), finding.parts))
     return "Stops swapped"
 
 
 def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _finding_objects(rig, finding):
-        for dof in dof_records(empty):
-            low = dof.lower if dof.use_lower else -np.inf
-            high = dof.upper if dof.use_upper else np.inf
-            dof.position = float(np.clip(dof.position, low, high))
+    update_records(rig, limit_positions(read_records(rig), finding.parts))
     return "Initial value moved to the stop"
 
 

@@ -408,7 +408,7 @@ def _update_parts(
             refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
     ids = (restored[role].keys() - before[role].keys() for role in ("BODY", "JOINT"))
     relinked = relink_twins(read_records(rig), *ids)  # the document lacks twins that were linked after the import
-    update_records(restored["BODY"], restored["JOINT"], relinked)
+    update_records(rig, relinked)
     made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
     made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []

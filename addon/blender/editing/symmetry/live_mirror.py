@@ -30,7 +30,7 @@ from ...events.handlers import Handlers, connect, disconnect
 from ...events.runtime_state import RuntimeState, end_state, state_of
 from ...events.signals import Signal, emit, is_writing, writing_records
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix
-from ...reconcile.update import update_records
+from ...reconcile.update import update_part_records
 from ...rig.joint_frames import read_parts
 from .twins import assembled_values, ensure_plane, leading_parts, require_plane
 
@@ -310,7 +310,7 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
     mechanism = read_parts((), (empty, twin), rigid_design_pose)
     edit = copy_values_to_twins(mechanism, [own], plane, assembled_values((empty, twin)))
     with writing_records():
-        update_records({}, {its: twin}, edit)
+        update_part_records({}, {its: twin}, edit)
 
 
 def mirror_body_change(obj: bpy.types.Object) -> None:
@@ -325,7 +325,7 @@ def _mirror_body_values(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     mechanism = read_parts((obj, twin), (), rigid_design_pose)
     edit = copy_body_values(mechanism, record_of(obj).source_id)
     with writing_records():
-        changed = update_records({record_of(twin).source_id: twin}, {}, edit)
+        changed = update_part_records({record_of(twin).source_id: twin}, {}, edit)
     if changed:
         emit(Signal.BODY, twin)
 

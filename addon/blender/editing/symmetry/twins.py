@@ -9,7 +9,6 @@ import bpy
 import numpy as np
 
 from ....core.editing import symmetry
-from ....core.editing.edits import Edit
 from ....core.editing.sides import Sides, find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate, TwinDifference
 from ....core.editing.twins import mirror_restraint_records
@@ -167,7 +166,7 @@ def link_twins(*pairs: ObjectPair) -> None:
         ids[one.role].append((one.source_id, other.source_id))
     if pairs:
         rig = record_of(pairs[0][0]).model
-        _update_links(rig, symmetry.link_twins(read_records(rig), ids["BODY"], ids["JOINT"]))
+        update_records(rig, symmetry.link_pairs(read_records(rig), ids["BODY"], ids["JOINT"]))
 
 
 def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
@@ -179,11 +178,7 @@ def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
             [record.source_id for record in chosen if record.model == rig and record.role == role]
             for role in ("BODY", "JOINT")
         )
-        _update_links(rig, symmetry.unlink_twins(read_records(rig), bodies, joints))
-
-
-def _update_links(rig: bpy.types.Object, edit: Edit) -> None:
-    update_records(parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), edit)
+        update_records(rig, symmetry.unlink_parts(read_records(rig), bodies, joints))
 
 
 # ---------------------------------------------------------------- mirroring to twins

@@ -13,8 +13,8 @@ import numpy as np
 from ....core.model import Array, Frame, Light, Mechanism
 from ....core.report import Message, Report
 from ....core.transforms import inverse
-from ...data.access import record_of
-from ...data.baseline import baseline_pose, is_renamed
+from ...data.access import is_renamed, record_of
+from ...data.baseline import baseline_pose
 from ...data.facts import COLOR_TOLERANCE, shortest_float
 from ...data.queries import file_name
 from ..attachments import LIGHT_KINDS, energy_and_color, pose_from_com

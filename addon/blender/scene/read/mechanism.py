@@ -21,8 +21,7 @@ from ....core.model import Array, Body, Dof, Joint, Mechanism
 from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
-from ...data.access import record_of, settings
-from ...data.baseline import is_renamed
+from ...data.access import is_renamed, record_of, settings
 from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float

@@ -17,8 +17,7 @@ from mathutils import Matrix
 from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report
 from ....formats.skel.to_model_shapes import DERIVED_MOMENT, moment_of_shapes
-from ...data.access import record_of, rigid_body_of
-from ...data.baseline import is_renamed
+from ...data.access import is_renamed, record_of, rigid_body_of
 from ...data.conversion import read_shape
 from ...data.facts import MOMENT_TOLERANCE, SHAPE_PROPERTIES, is_same_value, pull, shortest_float
 from ...data.properties.joint import KnuckleShape
