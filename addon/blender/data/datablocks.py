@@ -62,12 +62,6 @@ def create_objects(wanted: ObjectRequests) -> list[bpy.types.Object]:
     return [made[number] for number in range(len(wanted))]
 
 
-def run_creation(making: CreationTask[T]) -> T:
-    """Run one object-creating generator and return its result."""
-    found: T = run_creations(making)[0]
-    return found
-
-
 def run_creations(*makings: CreationTask[Any]) -> list[Any]:
     """Run object-creating generators whose objects are created in one pass.
 

@@ -62,11 +62,6 @@ def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place:
     return _to_design_pose(rig, body, None if body is None else body.matrix_world if run else posed_matrix(body), place)
 
 
-def body_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, other: bpy.types.Object) -> Array:
-    """Return the design pose (4, 4) of a body as posed, carried by another as posed; None: by the world."""
-    return _to_design_pose(rig, body, posed_matrix(body) if body is not None else None, posed_matrix(other))
-
-
 def _to_design_pose(rig: bpy.types.Object, body: bpy.types.Object | None, here: Matrix | None, place: Matrix) -> Array:
     if body is None or here is None:
         return rigid_matrix(rig.matrix_world.inverted_safe() @ place)

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ....core.editing import symmetry
-from ....core.editing.sides import Sides, find_mirror_plane, find_sides
+from ....core.editing.sides import find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate, TwinDifference
 from ....core.editing.twins import mirror_restraint_records
 from ....core.model import Array, Mechanism, Plane
@@ -102,12 +102,6 @@ def choose_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
 def axis_plane(axis: int) -> Plane:
     """Return the plane through a mechanism's origin normal to one of its axes (0 to 2)."""
     return Plane(np.eye(3)[axis])
-
-
-def current_sides(rig: bpy.types.Object) -> Sides:
-    """Return the twins of a mechanism as it stands, by id, and the plane between them."""
-    assign_ids(rig)
-    return find_sides(extract(rig))
 
 
 def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
