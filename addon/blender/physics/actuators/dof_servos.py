@@ -314,7 +314,7 @@ class MultiDofServos(JointMotors):
 
 
 #: Steps after which the inertia that servos move is computed again.
-_INERTIA_INTERVAL = 4
+_INERTIA_INTERVAL = 2
 
 
 class ServoGroup(Actuator):
