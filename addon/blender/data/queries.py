@@ -320,6 +320,12 @@ def is_simulation_scene(scene: bpy.types.Scene) -> bool:
     return scene.knuckle_shown_uid != 0  # type: ignore[attr-defined, no-any-return]
 
 
+def shown_scene_of(simulation: bpy.types.Scene) -> bpy.types.Scene | None:
+    """Return the scene whose mechanisms a simulation scene simulates."""
+    uid = simulation.knuckle_shown_uid  # type: ignore[attr-defined]
+    return next((each for each in bpy.data.scenes if each.session_uid == uid), None)
+
+
 def simulates_here(scene: bpy.types.Scene) -> bool:
     """Return whether the mechanisms of a scene are simulated in its own rigid-body world."""
     return is_simulation_scene(scene) or scene.knuckle_simulate_here  # type: ignore[attr-defined]

@@ -1,27 +1,41 @@
 """Collision shapes of bodies (their own mesh, or children as the parts of a compound) and collision filters.
 
-A filter is a constraint without limits: its two bodies do not collide. DART does not test the bodies of one skeleton
-against each other (of 171 skeletons that it read, none had that enabled), and x_xy's program has no contacts at all;
-their mechanisms overlap as they please. Blender's twenty collision collections cannot express that a body collides with
-everything but its own kind: whatever shares none of them with its neighbors shares none with the user's floor either.
-Self-Collision is off from the start where the file's own program has it off, and can be switched in the World panel.
+DART does not test the bodies of one skeleton against each other (of 171 skeletons that it read, none had that enabled),
+and x_xy's program has no contacts at all; their mechanisms overlap as they please. Self-Collision is off from the start
+where the file's own program has it off, and can be switched in the World panel.
+
+Two bodies collide if they share one of Blender's twenty collision collections. In a simulation scene, where all else
+can be in all twenty, each body of such an assembly gets one of its own; two that a joint connects, which do not collide
+in any case, may share it. Elsewhere, as in a scene with a floor of the user's, a filter is a constraint without limits.
+Blender prepares each of these at every step: the humanoid has 64 of them, or twelve collections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 
 from ....core.report import Message, Report
-from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
+from ...data.access import (
+    bodies_of,
+    constraint_of,
+    constraints_of,
+    record_of,
+    rigid_body_of,
+    settings,
+    world_of,
+)
 from ...data.caching import joint_record
-from ...data.queries import helper_collection, parts
+from ...data.queries import helper_collection, is_simulation_scene, parts, shown_scene_of
 from ...data.rigid_bodies import own_collision_type, primitive_type
 from ..world.anchor import connects_bodies, joint_ends
+from ..world.membership import simulated_rigs
+
+_Node = TypeVar("_Node", bound=Hashable)
 
 
 def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
@@ -68,7 +82,7 @@ def set_up_collision(
         return values | {"collision_collections": [False] * 20}
     if any(rigid_body_of(obj).collision_collections):
         return _collision_settings(obj, kind)
-    return _collision_settings(obj, kind) | {"collision_collections": [True] + [False] * 19}
+    return _collision_settings(obj, kind) | {"collision_collections": _USUAL_COLLECTIONS}
 
 
 def _collision_settings(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
@@ -107,9 +121,16 @@ _BodyPair = frozenset[bpy.types.Object]
 _BodyGroups = list[list[bpy.types.Object]]
 
 
-def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
-    """Create the collision filters of a mechanism, and disable those no longer needed."""
-    model = settings(rig)
+#: Collision collections of a new rigid body, and those of one that collides with bodies of any collection.
+_USUAL_COLLECTIONS, _ALL_COLLECTIONS = [True] + [False] * 19, [True] * 20
+
+
+def apply_collision_filter(scene: bpy.types.Scene, rig: bpy.types.Object, report: Report) -> None:
+    """Filter the collisions of a mechanism with itself: by collision collections, or by constraints.
+
+    Constraints that are no longer needed are disabled.
+    """
+    model, world = settings(rig), world_of(scene)
     groups = [] if model.self_collide else _bodies_by_assembly(rig)
     too_many = _exceeds_max_pairs(rig, groups)  # without visiting each pair
     wanted = {} if too_many else _pairs_to_filter(rig, groups)
@@ -128,11 +149,94 @@ def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorl
             ),
         )
         wanted = {}
+    if wanted and _assign_collections(scene, rig, wanted):
+        wanted = {}
+    elif is_simulation_scene(scene):
+        share_collections(scene, [obj for group in groups for obj in group] or parts(rig, "BODY"))
     there = {_filtered_bodies(empty): empty for empty in filter_constraints(rig, world)}
     for pair in (each for each in wanted if each not in there):
         _add_filter_constraint(rig, world, pair)
     for pair, empty in there.items():  # unneeded ones stay, since Blender's simulation may still use them
         constraint_of(empty).disable_collisions = pair in wanted
+
+
+def _assign_collections(scene: bpy.types.Scene, rig: bpy.types.Object, pairs: Iterable[_BodyPair]) -> bool:
+    """Put bodies that are not to collide into collision collections of their own, where twenty are enough.
+
+    Args:
+        scene: The scene that simulates them.
+        rig: The mechanism.
+        pairs: The bodies that are not to collide.
+
+    Returns:
+        Whether it was done: only in a simulation scene, for a single mechanism and assembly, since bodies of two would
+        need a common collection for each pair, and where the user has not chosen collections.
+    """
+    apart: dict[bpy.types.Object, set[bpy.types.Object]] = {}
+    for first, second in (tuple(pair) for pair in pairs):
+        apart.setdefault(first, set()).add(second)
+        apart.setdefault(second, set()).add(first)
+    filtered = [other for other in _shown_rigs(scene) if not settings(other).self_collide]
+    if len(filtered) != 1 or not _has_usual_collections(scene) or not _is_connected(apart):
+        return False
+    numbers = color_first_fit(apart)
+    if max(numbers.values()) >= len(_ALL_COLLECTIONS):
+        return False
+    share_collections(scene, [obj for obj in parts(rig, "BODY") if obj not in numbers])
+    for obj, number in numbers.items():
+        _write_collections(obj, [index == number for index in range(len(_ALL_COLLECTIONS))])
+    return True
+
+
+def color_first_fit(neighbors: Mapping[_Node, Collection[_Node]]) -> dict[_Node, int]:
+    """Color a graph so that no two neighbors have the same color: each node gets the first that is possible."""
+    out: dict[_Node, int] = {}
+    for node, beside in neighbors.items():
+        used = {out[other] for other in beside if other in out}
+        out[node] = next(number for number in range(len(out) + 1) if number not in used)
+    return out
+
+
+def _is_connected(neighbors: Mapping[_Node, Collection[_Node]]) -> bool:
+    """Return whether a graph is connected: the pairs are those of one assembly."""
+    found = [next(iter(neighbors))]
+    seen = {*found}
+    for node in found:
+        new = [other for other in neighbors[node] if other not in seen]
+        seen |= {*new}
+        found += new
+    return len(seen) == len(neighbors)
+
+
+def share_collections(scene: bpy.types.Scene, bodies: Iterable[bpy.types.Object]) -> None:
+    """Let bodies in a simulation scene collide with those of any collection, if they collide at all.
+
+    Where the user has chosen collections these stay, and ``_assign_collections`` does nothing.
+    """
+    if is_simulation_scene(scene) and _has_usual_collections(scene):
+        for obj in bodies:
+            body = obj.rigid_body
+            if body is not None and any(body.collision_collections[:]):
+                _write_collections(obj, _ALL_COLLECTIONS if body.collision_collections[0] else [False] * 20)
+
+
+def _write_collections(obj: bpy.types.Object, values: list[bool]) -> None:
+    body = rigid_body_of(obj)
+    if body.collision_collections[:] != tuple(values):
+        body.collision_collections = values
+
+
+def _shown_rigs(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Return the mechanisms that a simulation scene simulates, in the scene that it belongs to."""
+    shown = shown_scene_of(scene)
+    return [] if shown is None else list(simulated_rigs(shown))
+
+
+def _has_usual_collections(scene: bpy.types.Scene) -> bool:
+    """Return whether no body of the mechanisms that a simulation scene simulates is in collections of the user's."""
+    bodies = (obj.rigid_body for rig in _shown_rigs(scene) for obj in parts(rig, "BODY"))
+    usual = {tuple(_USUAL_COLLECTIONS), (False,) * 20}
+    return all(tuple(body.collision_collections) in usual for body in bodies if body is not None)
 
 
 def _pairs_to_filter(rig: bpy.types.Object, groups: _BodyGroups) -> dict[_BodyPair, None]:

@@ -139,7 +139,6 @@ def set_up_inertia_proxies(
         there: World and its present members.
         kinematic: Whether bones move the bodies.
     """
-    _fit_untouched_shapes(bodies)
     splits = _inertia_splits(bodies, pieces)
     for obj in bodies:
         split, record = splits.get(obj), record_of(obj)
@@ -154,7 +153,7 @@ def set_up_inertia_proxies(
 _UNTOUCHED_SHAPES: tuple[Any, ...] = ("SPHERE", "CYLINDER")
 
 
-def _fit_untouched_shapes(bodies: Sequence[bpy.types.Object]) -> None:
+def fit_untouched_shapes(bodies: Sequence[bpy.types.Object]) -> None:
     """Give bodies that touch nothing a collision shape with the file's moments of inertia, where there is one.
 
     No proxy is then needed, whose constraint costs as much as a joint and makes the body's joints softer.
@@ -164,7 +163,9 @@ def _fit_untouched_shapes(bodies: Sequence[bpy.types.Object]) -> None:
         return
     tensors = np.array([record_of(obj).tensor[:] for obj in own], dtype=np.float64).reshape(-1, 3, 3)
     extents = [_extent(obj) for obj in own]
-    hulls = np.array([unit_moments(rigid_body_of(obj).collision_shape, each) for obj, each in zip(own, extents)])
+    hulls = np.array(
+        [unit_moments(rigid_body_of(obj).collision_shape, each) for obj, each in zip(own, extents, strict=True)]
+    )
     left = errors_in_motion(own, tensors, hulls) > _ACCEPTED_ERROR
     for shape in _UNTOUCHED_SHAPES:
         moments = np.array([unit_moments(shape, each) for each in extents])

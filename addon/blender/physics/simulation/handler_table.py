@@ -12,7 +12,7 @@ from ....core.report import Report
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
 from ...data import datablocks
-from ...data.access import armature_of, armature_settings, record_of, settings, world_of
+from ...data.access import armature_of, armature_settings, record_of, settings
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
@@ -140,7 +140,7 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
     if owns_world(rig, scene):
         scene.gravity = world_gravity(rig)
     report_gravity(scene, rig)
-    apply_collision_filter(rig, world_of(scene), Report())
+    apply_collision_filter(scene, rig, Report())
     reset_cache(scene)
 
 

@@ -27,8 +27,20 @@ from ...data.rigid_bodies import MIN_MASS, store_typed_mass
 from ...scene.meshes import box
 from ...scene.temporary_scene import ObjectSequence
 from ..actuators.motors import clear_motor_lists, listed_motors, motor_lists, unlisted_motors
-from ..bodies.collision import apply_collision_filter, collision_children, filter_constraints, set_up_collision
-from ..bodies.inertia import WorldMembership, drop_unused_inertia_proxies, report_light_bodies, set_up_inertia_proxies
+from ..bodies.collision import (
+    apply_collision_filter,
+    collision_children,
+    filter_constraints,
+    set_up_collision,
+    share_collections,
+)
+from ..bodies.inertia import (
+    WorldMembership,
+    drop_unused_inertia_proxies,
+    fit_untouched_shapes,
+    report_light_bodies,
+    set_up_inertia_proxies,
+)
 from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
 from ..workarounds.constraint_removal import (
@@ -107,7 +119,7 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
         held = [empty for empty in joints if _needs_constraint(joint_record(empty), welded)]
         _set_up_constraints(rig, world, linked, held, report, is_stepped)
         if is_stepped:
-            apply_collision_filter(rig, world, report)
+            apply_collision_filter(scene, rig, report)
         if is_stepped and settings(rig).has_ground and any(record_of(obj).active for obj in parts(rig, "BODY")):
             ensure_ground(scene, rig, world)
     reset_cache(scene)
@@ -129,6 +141,7 @@ def add_obstacles(scene: bpy.types.Scene, obstacles: Iterable[bpy.types.Object])
             body.collision_shape, body.friction, body.restitution = "MESH", 1.0, 0.0
             body.use_margin, body.collision_margin = True, 0.0
         body.type, body.kinematic = "PASSIVE", True
+        share_collections(scene, [obj])
 
 
 def _unlink_without_physics(world: bpy.types.RigidBodyWorld) -> None:
@@ -171,6 +184,7 @@ def _set_up_bodies(
         values = set_up_collision(obj, children.get(obj, ()), world, linked)
         values |= _rigid_body_settings(record_of(obj), friction, kinematic, obj in welded)
         fresh.put(obj.rigid_body, values, is_new)
+    fit_untouched_shapes(bodies)
     if is_stepped:
         set_up_inertia_proxies(bodies, children, WorldMembership(world, linked, objects_in_collections()), kinematic)
     _remove_inertia_proxies(scene, *drop_unused_inertia_proxies(rig))
@@ -493,6 +507,7 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
     body.friction = 1.0  # Blender multiplies the two coefficients of a contact
     body.restitution = 0.0
     body.use_margin, body.collision_margin = True, 0.0
+    share_collections(scene, [ground])
 
 
 def other_rig_on_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object]) -> bpy.types.Object | None:

@@ -88,6 +88,87 @@ def test_jointed_bodies_of_juice_do_not_collide_and_all_others_do(blank: Any) ->
     assert float(np.abs(three["3"]).max()) > 0.05
 
 
+def simulated_apart(blank: Any, text: str, name: str = "small.skel") -> tuple[Any, Any]:
+    """A limp mechanism that a hidden scene simulates, and that scene at its first frame."""
+    blank.scene.knuckle_simulate_here = False
+    rig = limp(text, name, self_collide=False)
+    blank.scene.frame_set(2)
+    blank.scene.frame_set(1)
+    return rig, next(scene for scene in _scenes() if scene.knuckle_shown_uid == blank.scene.session_uid)
+
+
+def _scenes() -> Any:
+    import bpy
+
+    return bpy.data.scenes
+
+
+def filters_of(scene: Any) -> list[Any]:
+    return [obj for obj in scene.rigidbody_world.constraints.objects if obj.knuckle.is_collision_filter]
+
+
+def test_a_simulation_scene_filters_collisions_by_collections(blank: Any) -> None:
+    """Bodies that overlap move as if alone, and still land on the ground and on another skeleton."""
+    apart = skel(OVERLAPPING)
+    rig, scene = simulated_apart(blank, apart)
+    assert not filters_of(scene)
+    assert max(float(np.abs(way).max()) for way in moved(rig, 40).values()) < 1e-4
+    rig.data.knuckle.self_collide = True
+    assert max(float(np.abs(way).max()) for way in moved(rig, 40).values()) > 0.1
+    rig.data.knuckle.self_collide = False
+    assert max(float(np.abs(way).max()) for way in moved(rig, 40).values()) < 1e-4
+
+
+def test_bodies_in_collections_of_their_own_land_on_another_skeleton(blank: Any) -> None:
+    falling = skeleton("upper", ("a", 0.0, 4.0), ("b", 0.6, 4.0))
+    below = skeleton("lower", ("c", 0.3, 2.0)).replace('name="lower">', 'name="lower"><mobile>false</mobile>')
+    rig, scene = simulated_apart(blank, skel(falling, below, gravity=G))
+    assert not filters_of(scene)
+    ways = moved(rig, 60)
+    assert {key: way[2] for key, way in ways.items()} == pytest.approx({"a": -1, "b": -1, "c": 0}, abs=0.1)
+
+
+def test_more_bodies_than_collections_have_filter_constraints(blank: Any) -> None:
+    text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(21))))
+    _, scene = simulated_apart(blank, text)
+    assert len(filters_of(scene)) == 21 * 20 // 2
+
+
+def test_pairs_of_the_humanoid_are_filtered_where_no_joint_does_it(blank: Any) -> None:
+    """Each pair that could collide, and only these; and each body meets the mat."""
+    from itertools import combinations
+
+    from addon.blender.data.access import original_of
+    from addon.blender.data.queries import rigs_in
+    from tests.support.scenes import OWN
+
+    rig, scene = simulated_apart(blank, (OWN / "humanoid/humanoid.skel").read_text("utf8"), "humanoid.skel")
+    (copy,) = [each for each in rigs_in(scene) if original_of(each) == rig]
+    bodies = {key.split("/")[-1]: obj for key, obj in objects_of(copy, "BODY").items()}
+    solid = {key: np.array(obj.rigid_body.collision_collections) for key, obj in bodies.items()}
+    solid = {key: bits for key, bits in solid.items() if bits.any()}
+    joints = [obj.rigid_body_constraint for obj in objects_of(copy, "JOINT").values()]
+    held = {frozenset((each.object1, each.object2)) for each in joints if each is not None}
+    mat = solid.pop("mat")
+    assert len(solid) == 12
+    assert all((bits & mat).any() for bits in solid.values())
+    for (one, bits), (other, there) in combinations(solid.items(), 2):
+        assert not (bits & there).any() or frozenset((bodies[one], bodies[other])) in held
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_two_neighbors_of_a_graph_have_the_same_color(seed: int) -> None:
+    from addon.blender.physics.bodies.collision import color_first_fit
+
+    random = np.random.default_rng(seed)
+    edges = np.triu(random.random((30, 30)) < 0.3, 1)
+    near = {node: {int(k) for k in np.flatnonzero(edges[node] | edges[:, node])} for node in range(30)}
+    colors = color_first_fit(near)
+    assert set(colors) == set(range(30))
+    assert all(colors[node] != colors[other] for node, beside in near.items() for other in beside)
+    assert max(colors.values()) <= max(len(beside) for beside in near.values())
+
+
 def test_clearing_physics_removes_collision_filters(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
