@@ -159,12 +159,6 @@ class DofMotors:
             if slides or axle.turns:
                 self._write(number, kept.empty, axle.turns, commanded, float(most[number]))
 
-    def brake(self, force: float) -> None:
-        """Set the force limit of the motor of a hinge or slider, whose target velocity is 0."""
-        kept = getattr(record_of(self.joint.empty).joint, self.kept)
-        if len(kept):
-            self._write(0, kept[0].empty, bool(self.turns[0]), 0.0, force)
-
     def push(self, poses: Array, middle: Array, force: Array, turns: bool = True) -> None:
         """Apply generalized forces through the motors, whatever the velocity.
 

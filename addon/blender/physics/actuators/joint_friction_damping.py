@@ -27,6 +27,7 @@ from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
 from .control_laws import VelocityHistory
 from .dof_motors import DofMotors
 from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
+from .motors import enable_constraint
 
 _SUFFIX = " Losses"
 #: Largest share of the velocity that a damper may remove per frame as a motor, which brakes that of half a frame ago.
@@ -99,6 +100,9 @@ class JointLosses(Actuator):
         self._others = [each for each in joints if each not in self._plain]
         self._numbers = np.array([place[each.motors.joint.empty] for each in self._plain], dtype=np.intp)
         self._turns = joint_state.turns[self._numbers]
+        self._motors: list[bpy.types.RigidBodyConstraint | None] = []
+        self._written = np.full(len(self._plain), np.nan)
+        self._kinds = ["ang" if turns else "lin" for turns in self._turns]
         self._course = VelocityHistory.at_rest(len(self._plain))
         self._last: Array | None = None
 
@@ -106,6 +110,8 @@ class JointLosses(Actuator):
         """Create the missing motors and connect them."""
         for each in self._all:
             each.prepare(scene)
+        empties = [each.motors.records()[0].empty for each in self._plain]
+        self._motors = [None if empty is None else empty.rigid_body_constraint for empty in empties]
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
@@ -113,6 +119,10 @@ class JointLosses(Actuator):
         inertias = masses.single_dof_inertias([each.motors.joint for each in self._plain], state.poses)
         for each, inertia in zip(self._plain, inertias, strict=True):
             each.inertia = inertia[None]
+        self._written = np.full(len(self._plain), np.nan)
+        for motor, kind in zip(self._motors, self._kinds, strict=False):
+            if motor is not None:
+                setattr(motor, f"motor_{kind}_target_velocity", 0.0)  # of a new one it is 1
         places = {empty: place for each in self._all for empty, place in each.start(state).items()}
         begun = [state.velocities.get(each.motors.joint.joint.id) for each in self._plain]
         speeds = np.array([0.0 if speed is None else speed[0] for speed in begun])
@@ -133,11 +143,18 @@ class JointLosses(Actuator):
             self._last = values
             friction = np.array([each.friction[0] for each in self._plain])
             damping = np.array([each.damping[0] for each in self._plain])
-            force = friction + damping * np.abs(self._course.speed + self._course.change)
-            for each, limit in zip(self._plain, force.tolist(), strict=True):
-                each.motors.brake(limit)
+            self._brake(friction + damping * np.abs(self._course.speed + self._course.change))
         for each in self._others:
             each.update(state)
+
+    def _brake(self, limits: Array) -> None:
+        """Set the force limits (n,) of the motors of hinges and sliders, where they changed: each write costs time."""
+        for number in np.flatnonzero(~(limits == self._written)).tolist():
+            motor, limit = self._motors[number], limits.item(number)
+            if motor is not None:
+                setattr(motor, f"motor_{self._kinds[number]}_max_impulse", limit)
+                enable_constraint(motor, limit > 0.0)
+        self._written = limits
 
     def motors_in_use(self) -> list[KnuckleMotor]:
         """Return the records of its motors."""
