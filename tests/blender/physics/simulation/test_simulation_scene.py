@@ -16,7 +16,8 @@ import pytest
 from addon import formats
 from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts, rigs_in, simulation_scene_of, simulation_scene_of
+from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
+from addon.blender.physics.bodies import collision
 from addon.blender.physics.bodies
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
