@@ -18,7 +18,6 @@ from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
 from addon.blender.physics.bodies import collision
-from addon.blender.physics.bodies
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation.cached_frames import frame_note
