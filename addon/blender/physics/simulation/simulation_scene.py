@@ -17,7 +17,7 @@ from ...data.copied_mechanisms import copy_for_simulation, copy_obstacles, remov
 from ...data.queries import parts, simulated_copies, simulation_scene_of
 from ..actuators.joint_state import evaluated_depsgraph
 from ..actuators.servo_targets import steps_per_frame
-from ..workarounds.constraint_removal import empty_simulation
+from ..workarounds.constraint_removal import empty_simulation, is_emptying_simulation
 from ..world.anchor import place_simulated, restore_rest_poses
 from ..world.membership import create_simulation_scene, is_moved_by_physics, moved_by_physics, simulated_rigs
 from ..world.rigidbody_world import first_frame, match_simulation_world
@@ -33,7 +33,7 @@ def advance_simulation(scene: bpy.types.Scene) -> None:
     later frame, the simulation begins there.
     """
     session, frame, start = session_of(scene), scene.frame_current, first_frame(scene)
-    if session.is_internal:
+    if session.is_internal or is_emptying_simulation(scene):
         return
     last, session.last_frame = session.last_frame, frame
     if not moved_by_physics(simulated_rigs(scene)):

@@ -20,9 +20,11 @@ from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
 from addon.blender.physics.bodies import collision
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
+from addon.blender.physics.simulation import simulation_scene
 from addon.blender.physics.simulation.cached_frames import frame_note
 from addon.blender.physics.simulation.session import all_sessions, session_of
 from addon.blender.physics.simulation.setup import clear_physics
+from addon.blender.physics.workarounds.constraint_removal import is_emptying_simulation
 from addon.blender.scene.read.mechanism import extract
 from addon.core.accuracy import accuracy_rows
 from tests.conftest import ROOT
@@ -679,3 +681,27 @@ def test_mechanisms_are_copied_once_while_nothing_changes(scene: Any, drive: str
         shown(scene, rig, 4)
     assert simulation_scene_of(scene).session_uid != first
     assert len(all_sessions()) <= 3
+
+
+def test_no_copies_are_made_while_a_simulation_releases_its_constraints(
+    scene: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Physics of one mechanism is removed while it moves another: copies made meanwhile crash Blender (4.2 to 5.2)."""
+    first, second = put(CRAWLER), crawler("SERVO")
+    settings(first).drive = "SERVO"
+    settings(first).drive = "KEYS"
+    bpy.context.view_layer.update()
+    assert simulation_scene_of(scene) is not None
+    during: list[bool] = []
+    copy = simulation_scene.copy_for_simulation
+
+    def copy_and_note(*args: Any) -> Any:
+        during.append(is_emptying_simulation(scene))
+        return copy(*args)
+
+    monkeypatch.setattr(simulation_scene, "copy_for_simulation", copy_and_note)
+    clear_physics(scene, first)
+    assert not any(during)
+    clear_physics(scene, second)
+    assert simulation_scene_of(scene) is None and not any(during)
+    assert not any(obj.rigid_body for rig in (first, second) for obj in parts(rig, "BODY"))
