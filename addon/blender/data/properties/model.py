@@ -484,12 +484,22 @@ def register() -> None:
         type=bpy.types.Collection,
         update=update_callback(Signal.WORLD_CHOICE),
     )
+    bpy.types.Scene.knuckle_control_rate = IntProperty(  # type: ignore[attr-defined]
+        name="Control Rate",
+        description="Least number of control steps of the servos per simulated second, a multiple of the frame rate. "
+        "More follow stiff and fast servos more closely, and take longer",
+        default=60,
+        min=10,
+        max=1000,
+        soft_max=240,
+    )
 
 
 def unregister() -> None:
     """Unregister the property groups; their data in a file remain."""
     if not are_properties_registered():
         return
+    del bpy.types.Scene.knuckle_control_rate  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_obstacles  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_simulate_here  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_shown_uid  # type: ignore[attr-defined]

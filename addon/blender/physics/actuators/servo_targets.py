@@ -26,7 +26,7 @@ from ...data.conversion import add_to_report
 from ...data.queries import parts
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
-from ..world.rigidbody_world import FRAME_RATE, first_frame, frame_rate
+from ..world.rigidbody_world import control_rate, first_frame, frame_rate
 from .control_laws import steady_increment
 from .joint_state import JointStateArrays
 
@@ -253,14 +253,14 @@ class BoneTargets:
 
 
 def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """Return the count of control steps per frame, several in a scene with a low frame rate.
+    """Return the count of control steps per frame, several where the frame rate is below the control rate.
 
     One where anything is animated by Blender itself, which is evaluated at the scene's own frames only.
     """
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
         return 1
-    return math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+    return max(math.ceil(control_rate(scene) / frame_rate(scene) - 1e-6), 1)
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -14,7 +14,7 @@ from ....core.report import Message, Report
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
-from ...data.queries import is_simulation_scene, rigs_in, simulates_here
+from ...data.queries import is_simulation_scene, rigs_in, shown_scene_of, simulates_here
 from .membership import SIMULATED_FRAMES, simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
 from .solver_settings import (
     SolverSettings,
@@ -286,6 +286,12 @@ def apply_selected_settings(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Obj
 def frame_rate(scene: bpy.types.Scene) -> float:
     """Return the frames per second of a scene."""
     return scene.render.fps / scene.render.fps_base
+
+
+def control_rate(scene: bpy.types.Scene) -> int:
+    """Return the least control steps per second of a scene, or of the scene that a simulation scene belongs to."""
+    shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
+    return shown.knuckle_control_rate  # type: ignore[attr-defined, no-any-return]
 
 
 def step_rate(scene: bpy.types.Scene) -> float:

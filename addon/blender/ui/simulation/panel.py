@@ -256,6 +256,7 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
     world = context.scene.rigidbody_world
     if world is None:
         return
+    layout.prop(context.scene, "knuckle_control_rate")
     column = layout.column(heading="Scene")
     if simulates_here(context.scene):
         column.prop(context.scene, "use_gravity", text="Gravity")

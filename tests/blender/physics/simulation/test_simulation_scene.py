@@ -525,6 +525,16 @@ def test_copies_are_simulated_like_the_mechanism_itself(
     assert texts[0] == texts[1]
 
 
+@pytest.mark.parametrize(("rate", "control", "steps"), [(60, 60, 1), (60, 120, 2), (24, 100, 5), (30, 10, 1)])
+def test_servos_are_controlled_at_the_rate_of_the_scene(scene: Any, rate: int, control: int, steps: int) -> None:
+    scene.render.fps, scene.knuckle_control_rate = rate, control
+    rig = crawler("SERVO")
+    recording = record(scene, rig, 7)
+    poses = recording.poses if recording.steps is None else recording.steps
+    assert len(poses) == 6 * steps + 1
+    assert recording.rate == pytest.approx(rate * steps)
+
+
 # ---------------------------------------------------------------- what carries, obstacles, copies within a mechanism
 
 
