@@ -217,8 +217,8 @@ STEPS_PER_RADIAN = 4.0
 
 #: Steps per second and iterations of the ladder, from the fewest to the most.
 _LADDER = (
-    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (4200, 10), (6000, 10), (8400, 10),
-    (12000, 10), (12000, 20), (12000, 50),
+    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (4200, 10), (4800, 10), (6000, 10),
+    (8400, 10), (12000, 10), (12000, 20), (12000, 50),
 )  # fmt: skip
 #: Share of the allowed joint separation that a trial may reach: a longer simulation meets worse.
 _MARGIN = 0.5
@@ -299,9 +299,12 @@ class StepTrial:
         return max(*ratios, self.energy / quality.energy, (self.spin / quality.spin) ** 2)
 
 
-def next_rung(rungs: Sequence[Rung], rung: Rung, excess: float) -> Rung | None:
-    """Return the rung for a simulation whose errors were ``excess`` times too large; None above the last."""
-    wanted = rung.cost * math.sqrt(excess) * _NEAR if math.isfinite(excess) else math.inf
+def next_rung(rungs: Sequence[Rung], rung: Rung, excess: float, near: float = _NEAR) -> Rung | None:
+    """Return the rung for a simulation whose errors were ``excess`` times too large; None above the last.
+
+    ``near`` is the share of the wanted cost from which on a rung is taken: less than 1 where it will be tried.
+    """
+    wanted = rung.cost * math.sqrt(excess) * near if math.isfinite(excess) else math.inf
     return next((each for each in rungs if each.cost > rung.cost and each.cost >= wanted), None)
 
 
@@ -344,7 +347,8 @@ def climb(
         if excess <= 1.0:
             return StepSelection(rung, trial)
         before, spent = trial, spent + trial.spent
-        rung = next_rung(rungs, rung, excess)
         if spent >= budget:
+            rung = next_rung(rungs, rung, excess, near=1.0)
             break
+        rung = next_rung(rungs, rung, excess)
     return StepSelection(most if rung is None else rung, None)
