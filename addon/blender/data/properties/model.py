@@ -482,6 +482,7 @@ def register() -> None:
         name="Collide With",
         description="Collection of objects of yours with which simulated mechanisms collide",
         type=bpy.types.Collection,
+        poll=_is_in_scene,
         update=update_callback(Signal.WORLD_CHOICE),
     )
     bpy.types.Scene.knuckle_control_rate = IntProperty(  # type: ignore[attr-defined]
@@ -493,6 +494,11 @@ def register() -> None:
         max=1000,
         soft_max=240,
     )
+
+
+def _is_in_scene(scene: bpy.types.Scene, collection: bpy.types.Collection) -> bool:
+    """Return whether a scene has a collection: one of a hidden scene is no choice."""
+    return collection in scene.collection.children_recursive
 
 
 def unregister() -> None:

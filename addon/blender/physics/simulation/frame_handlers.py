@@ -75,10 +75,12 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     session.has_stepped, session.moved = False, ()
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
+    world = scene.rigidbody_world
     if not simulates_here(scene):
         advance_simulation(scene)
+        if world is not None and world.enabled and scene.frame_current > first_frame(scene):
+            note_step(scene)  # the user's own bodies are simulated in it
         return
-    world = scene.rigidbody_world
     if world is None or session.is_internal or is_emptying_simulation(scene):
         return
     frame, start = scene.frame_current, first_frame(scene)

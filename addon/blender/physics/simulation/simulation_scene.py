@@ -15,6 +15,7 @@ from ...data.change_counter import edit_number
 from ...data.conversion import add_to_report
 from ...data.copied_mechanisms import copy_for_simulation, copy_obstacles, remove_simulated_copies
 from ...data.queries import parts, simulated_copies, simulation_scene_of
+from ...data.rigid_bodies import store_typed_mass
 from ..actuators.joint_state import evaluated_depsgraph
 from ..actuators.servo_targets import steps_per_frame
 from ..workarounds.constraint_removal import empty_simulation, is_emptying_simulation
@@ -95,8 +96,11 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, r
             remove_simulation(found)
         found = create_simulation_scene(scene)
         for rig in rigs:
+            for obj in parts(rig, "BODY"):
+                store_typed_mass(obj)
             copy = copy_for_simulation(rig, found)
             entries = build_physics(found, copy, is_new=True).entries
+            _copy_physics_settings(rig, copy)
             report = Report([replace(each, where=each.where.removeprefix(".")) for each in entries])
             add_to_report(rig, report)
         if found.rigidbody_world is not None:
@@ -111,6 +115,31 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, r
         found.frame_set(begin)
     session.mark, session.prepared = _fingerprint(scene), _copy_key(scene)
     return found
+
+
+#: Properties of a rigid body that the simulation sets itself.
+_SIMULATED = {"kinematic", "mass", "collision_collections"}
+
+
+def _copy_physics_settings(rig: bpy.types.Object, copy: bpy.types.Object) -> None:
+    """Copy the settings of rigid bodies and constraints, which the user may have changed in Blender's panels."""
+    originals = {obj.session_uid: obj for role in ("BODY", "JOINT", "SHAPE") for obj in parts(rig, role)}
+    for role in ("BODY", "JOINT", "SHAPE"):
+        for made in parts(copy, role):
+            obj = originals.get(record_of(made).original_uid)
+            if obj is not None:
+                _copy_writable(obj.rigid_body, made.rigid_body, _SIMULATED)
+                _copy_writable(obj.rigid_body_constraint, made.rigid_body_constraint, {"object1", "object2"})
+
+
+def _copy_writable(source: bpy.types.bpy_struct | None, target: bpy.types.bpy_struct | None, but: set[str]) -> None:
+    """Copy the values of all properties that can be written and differ, other than some."""
+    if source is None or target is None:
+        return
+    for prop in source.bl_rna.properties:
+        name = prop.identifier
+        if not prop.is_readonly and name not in but and getattr(source, name) != getattr(target, name):
+            setattr(target, name, getattr(source, name))
 
 
 def remove_simulation(simulation: bpy.types.Scene) -> None:

@@ -84,12 +84,12 @@ class _SimulatedConstraints(RuntimeState):
 def detach_from_simulation(scene: bpy.types.Scene, empties: ObjectSequence) -> None:
     """Empty a scene's simulation before constraints, or bodies of constraints, are taken out of its world.
 
-    A world that is switched off is enabled meanwhile; a baked cache is freed. The world of a scene with a simulation
-    scene is left alone: it is never stepped, and a step would create a simulation of the bodies in it.
+    A world that is switched off is enabled meanwhile; a baked cache is freed. One that is off since another scene
+    simulates its mechanisms is left alone: a step would create a simulation of the bodies in it.
     """
-    if not (simulates_here(scene) or state_of(_SimulatedConstraints, scene).has_run):
-        return
     world = world_of(scene)
+    if not (world.enabled or simulates_here(scene) or state_of(_SimulatedConstraints, scene).has_run):
+        return
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None

@@ -390,9 +390,31 @@ def check_removed_physics(_folder: str) -> None:
     bpy.ops.wm.read_homefile(use_empty=True)
 
 
+def check_own_rigid_bodies(_folder: str) -> None:
+    """Choose and unchoose what is collided with beside a rigid body of the user's, which its world simulates."""
+    scene = bpy.context.scene
+    scene.knuckle_simulate_here = False
+    bpy.ops.mesh.primitive_cube_add(location=(3.0, 3.0, 5.0))
+    cube = bpy.context.object
+    bpy.ops.rigidbody.object_add()
+    bpy.ops.mesh.primitive_cube_add(location=(0.0, 6.0, 1.0))
+    chosen = bpy.data.collections.new("Obstacles")
+    scene.collection.children.link(chosen)
+    chosen.objects.link(bpy.context.object)
+    rig = crawler("SERVO")
+    for collection in (None, chosen, None):
+        scene.knuckle_obstacles = collection
+        shown(scene, rig, 20)
+    assert cube.matrix_world.translation.z < 4.5, "its own world goes on"
+    scene.rigidbody_world.enabled = False
+    clear_physics(scene, rig)
+    bpy.ops.wm.read_homefile(use_empty=True)
+
+
 @pytest.mark.parametrize(
     "call",
     [
+        "check_own_rigid_bodies({folder!r})",
         "check_deleted_body(1)",
         "check_deleted_body(8)",
         "check_deleted_mechanisms({folder!r})",
@@ -715,3 +737,35 @@ def test_no_copies_are_made_while_a_simulation_releases_its_constraints(
     clear_physics(scene, second)
     assert simulation_scene_of(scene) is None and not any(during)
     assert not any(obj.rigid_body for rig in (first, second) for obj in parts(rig, "BODY"))
+
+
+def test_what_is_typed_in_blenders_panels_is_simulated(scene: Any) -> None:
+    """Settings of a rigid body and of a constraint reach the copies, and stay where nothing was typed."""
+    rig = put(CRAWLER)
+    body, joint = parts(rig, "BODY")[1], parts(rig, "JOINT")[1]
+    typed = {
+        "mass": 50.0, "friction": 0.125, "restitution": 0.375, "linear_damping": 0.25, "angular_damping": 0.5,
+        "collision_margin": 0.015625, "collision_shape": "SPHERE", "use_deactivation": True,
+    }  # fmt: skip
+    typed_joint = {"use_breaking": True, "breaking_threshold": 123.0, "disable_collisions": False}
+
+    def copied() -> tuple[dict[str, Any], dict[str, Any]]:
+        shown(scene, rig, 3)
+        simulation = simulation_scene_of(scene)
+        one, other = (next(obj for obj in simulation.objects if obj.name == f".{each.name}") for each in (body, joint))
+        return (
+            {name: getattr(one.rigid_body, name) for name in typed},
+            {name: getattr(other.rigid_body_constraint, name) for name in typed_joint},
+        )
+
+    settings(rig).drive = "LIMP"
+    before = copied()
+    assert before[0] == {name: getattr(body.rigid_body, name) for name in typed}
+    assert before[1] == {name: getattr(joint.rigid_body_constraint, name) for name in typed_joint}
+    scene.frame_set(1)
+    for owner, values in ((body.rigid_body, typed), (joint.rigid_body_constraint, typed_joint)):
+        for name, value in values.items():
+            setattr(owner, name, value)
+    bpy.context.view_layer.update()
+    assert copied() == (typed, typed_joint)
+    assert record_of(body).mass == 50.0
