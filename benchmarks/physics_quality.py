@@ -27,8 +27,9 @@ from addon.blender.physics.recording.reference_engine import (
     mujoco_steps,
     recording_differences,
 )
-from addon.blender.physics.recording.step_trials import path_shift_steps, select_steps, steps_applied
+from addon.blender.physics.recording.step_trials import path_shift_steps, select_steps
 from addon.blender.physics.world.anchor import SOFT_CFM
+from addon.blender.physics.world.rigidbody_world import steps_applied
 from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
 from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES
 from addon.core.run_metrics import PathShift

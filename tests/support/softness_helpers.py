@@ -17,7 +17,7 @@ CASES = (
 def sag_ratio(scene: Any, cfm: float, erp: float, mass: float, gravity: float, quality: str = "BAKE") -> float:
     """Sag of a body at rest on a soft hinge, over ODE's force * step * CFM / ERP."""
     from addon.blender.physics.recording.bake import record
-    from addon.blender.physics.recording.step_trials import steps_applied
+    from addon.blender.physics.world.rigidbody_world import steps_applied
 
     text = model(
         body(1, (0, 0, 5), mass=1e5, size=(4, 4, 10)),

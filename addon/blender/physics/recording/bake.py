@@ -55,10 +55,11 @@ from ..world.rigidbody_world import (
     match_scene_timing,
     reset_cache,
     step_rate,
+    steps_applied,
 )
 from ..world.scale import report_distortion
 from .accuracy import accuracy_of_recording, store_accuracy
-from .step_trials import raise_steps, select_steps, steps_applied
+from .step_trials import raise_steps, select_steps
 
 ProgressCallback = Callable[[int, int], None]
 T = TypeVar("T")

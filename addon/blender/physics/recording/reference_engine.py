@@ -38,10 +38,10 @@ from ..bodies.collision import collision_children
 from ..bodies.penetration import ConvexShape, PlacedShape, PointsByMesh, collidable_pairs, placed_shapes
 from ..simulation.recording import Recording, SimulationError
 from ..world.membership import simulated_rigs
-from ..world.rigidbody_world import first_frame, frame_rate
+from ..world.rigidbody_world import first_frame, frame_rate, steps_applied
 from .accuracy import as_simulated, recorded_run
 from .bake import StepGenerator, record_steps, steps_per_frame
-from .step_trials import as_before_bake, counted_steps, steps_applied
+from .step_trials import as_before_bake, counted_steps
 
 #: Time step (s) of MuJoCo.
 _TIME_STEP = 0.002

@@ -21,11 +21,18 @@ from ....core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial
 from ....core.report import Message
 from ....core.run_metrics import PathShift
 from ...compat import action_curves, action_slot, restore_action, use_action
-from ...data.access import armature_of, settings, world_of
+from ...data.access import armature_of, settings
 from ...data.properties.model import KnuckleSteps
 from ..simulation.recording import Recording, SimulationError, update_body_key_constraints
 from ..world.membership import simulated_rigs
-from ..world.rigidbody_world import apply_selected_settings, first_frame, frame_rate, has_own_settings
+from ..world.rigidbody_world import (
+    first_frame,
+    frame_rate,
+    has_own_settings,
+    solver_applied,
+    solver_of,
+    steps_applied,
+)
 from ..world.solver_settings import (
     required_solver_settings,
     selected_steps,
@@ -154,17 +161,14 @@ def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[f
 
 @contextmanager
 def _temporary_settings(scene: bpy.types.Scene, rig: bpy.types.Object, rung: Rung, drive: str) -> Iterator[None]:
-    world, kept = world_of(scene), settings(rig).drive
-    before = world.substeps_per_frame, world.solver_iterations
-    world.substeps_per_frame = max(math.ceil(rung.steps / frame_rate(scene) - 1e-6), 1)
-    world.solver_iterations = rung.iterations
-    _set_drive(rig, drive)
-    try:
-        yield
-    finally:
-        if scene.rigidbody_world is not None:
-            world.substeps_per_frame, world.solver_iterations = before
-            _set_drive(rig, kept)
+    kept = settings(rig).drive
+    with solver_applied(scene, max(math.ceil(rung.steps / frame_rate(scene) - 1e-6), 1), rung.iterations):
+        _set_drive(rig, drive)
+        try:
+            yield
+        finally:
+            if scene.rigidbody_world is not None:
+                _set_drive(rig, kept)
 
 
 def _set_drive(rig: bpy.types.Object, drive: str) -> None:
@@ -192,22 +196,6 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     return True
 
 
-@contextmanager
-def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> Iterator[None]:
-    """Context manager in which the world has the selected settings of a quality, unless the user chose its settings."""
-    world = scene.rigidbody_world
-    if world is None or not has_own_settings(scene):
-        yield
-        return
-    before = world.substeps_per_frame, world.solver_iterations
-    apply_selected_settings(scene, rigs, quality)
-    try:
-        yield
-    finally:
-        if scene.rigidbody_world is not None:
-            world.substeps_per_frame, world.solver_iterations = before
-
-
 # ------------------------------------------------------------------ path shift
 
 
@@ -231,12 +219,9 @@ def path_shift_steps(
     last, runs = first_frame(scene) + count, 1 if recording is not None else 2
     if recording is None:
         recording = yield from counted_steps(record(scene, rig, last), runs)
-    world_of(scene).substeps_per_frame *= 2
-    try:
+    substeps, iterations = solver_of(scene, list(simulated_rigs(scene)))
+    with solver_applied(scene, 2 * substeps, iterations):
         finer = yield from counted_steps(record(scene, rig, last), runs, runs - 1)
-    finally:
-        if scene.rigidbody_world is not None:
-            world_of(scene).substeps_per_frame //= 2
     return measure_path_shift(scene, recording, finer)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
 
 import bpy
 import numpy as np
@@ -15,6 +18,7 @@ from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
 from ...data.queries import is_simulation_scene, rigs_in, shown_scene_of, simulates_here
+from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from .membership import SIMULATED_FRAMES, simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
 from .solver_settings import (
     SolverSettings,
@@ -251,13 +255,9 @@ def match_simulation_world(
         start: Frame of both at which the simulation begins.
     """
     world, own = world_of(scene), world_of(simulation)
-    keeper = _backup_rig(scene)
-    if keeper is not None and settings(keeper).world_backup.made_world:
+    if _has_worlds_settings(scene):
         match_scene_timing(scene)
-        substeps, iterations = world.substeps_per_frame, world.solver_iterations
-    else:
-        fit = merge_solver_settings([chosen_solver_settings(rig) for rig in rigs])
-        substeps, iterations = fit.substeps(frame_rate(scene)), fit.iterations
+    substeps, iterations = solver_of(scene, rigs)
     speed = world.time_scale / steps
     if (simulation.render.fps, simulation.render.fps_base) != (scene.render.fps, scene.render.fps_base):
         simulation.render.fps, simulation.render.fps_base = scene.render.fps, scene.render.fps_base
@@ -271,16 +271,72 @@ def match_simulation_world(
         own.point_cache.frame_start, own.point_cache.frame_end = simulation.frame_start, simulation.frame_end
 
 
-def has_own_settings(scene: bpy.types.Scene) -> bool:
-    """Return whether the substeps and iterations of a scene's world are those that we set, and not the user's."""
+@dataclass
+class _Solver(RuntimeState):
+    """Substeps and iterations for a scene whose world's are the user's, while they are not those selected to play."""
+
+    lifetime: ClassVar = Lifetime.FILE
+    chosen: tuple[int, int] | None = None
+
+
+def _has_worlds_settings(scene: bpy.types.Scene) -> bool:
+    """Return whether mechanisms are simulated with the settings of the scene's world.
+
+    They are not where another scene simulates them, and the world is the user's.
+    """
     keeper = _backup_rig(scene)
+    return simulates_here(scene) or (keeper is not None and settings(keeper).world_backup.made_world)
+
+
+def has_own_settings(scene: bpy.types.Scene) -> bool:
+    """Return whether the substeps and iterations of a scene's simulation are those that we set, and not the user's."""
+    keeper = _backup_rig(scene)
+    if not _has_worlds_settings(scene):
+        return True
     return keeper is not None and has_applied_settings(scene, settings(keeper).world_backup)
 
 
-def apply_selected_settings(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> None:
-    """Set substeps and iterations to those selected for mechanisms, the largest of each, without storing them."""
-    fit, world = merge_solver_settings([chosen_solver_settings(rig, quality) for rig in rigs]), world_of(scene)
-    world.substeps_per_frame, world.solver_iterations = fit.substeps(frame_rate(scene)), fit.iterations
+def solver_of(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> tuple[int, int]:
+    """Return the substeps per frame and the iterations with which the mechanisms of a scene are simulated."""
+    if _has_worlds_settings(scene):
+        return world_of(scene).substeps_per_frame, world_of(scene).solver_iterations
+    return state_of(_Solver, scene).chosen or _selected_solver(scene, rigs, "PREVIEW")
+
+
+def _selected_solver(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> tuple[int, int]:
+    fit = merge_solver_settings([chosen_solver_settings(rig, quality) for rig in rigs])
+    return fit.substeps(frame_rate(scene)), fit.iterations
+
+
+@contextmanager
+def solver_applied(scene: bpy.types.Scene, substeps: int, iterations: int) -> Iterator[None]:
+    """Context manager in which the mechanisms of a scene are simulated with some substeps and iterations."""
+    world, state = world_of(scene), state_of(_Solver, scene)
+    is_worlds, kept = _has_worlds_settings(scene), state.chosen
+    before = world.substeps_per_frame, world.solver_iterations
+    if is_worlds:
+        world.substeps_per_frame, world.solver_iterations = substeps, iterations
+    else:
+        state.chosen = substeps, iterations
+    try:
+        yield
+    finally:
+        state.chosen = kept
+        if is_worlds and scene.rigidbody_world is not None:
+            world.substeps_per_frame, world.solver_iterations = before
+
+
+@contextmanager
+def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], quality: str) -> Iterator[None]:
+    """Context manager in which a scene is simulated with what was selected for a quality, the largest of each.
+
+    Settings that the user chose stay.
+    """
+    if scene.rigidbody_world is None or not has_own_settings(scene):
+        yield
+        return
+    with solver_applied(scene, *_selected_solver(scene, rigs, quality)):
+        yield
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:

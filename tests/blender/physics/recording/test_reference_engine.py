@@ -43,7 +43,8 @@ def both(scene: Any, rig: Any, last: int) -> tuple[Any, Any]:
     """Recordings of Blender, with the steps of a bake, and of MuJoCo."""
     from addon.blender.physics.recording.bake import record, record_steps
     from addon.blender.physics.recording.reference_engine import mujoco_steps
-    from addon.blender.physics.recording.step_trials import select_steps, steps_applied
+    from addon.blender.physics.recording.step_trials import select_steps
+    from addon.blender.physics.world.rigidbody_world import steps_applied
 
     reference = done(mujoco_steps(scene, rig, last))
     done(select_steps(scene, [rig], "BAKE", record_steps))

@@ -33,7 +33,7 @@ def share(scene: Any, rig: Any, frames: int) -> float:
 @pytest.mark.parametrize(("quality", "limit"), [("PREVIEW", 1e-2), ("BAKE", 2e-3)])
 def test_a_longer_simulation_holds_what_the_trials_promised(blank: Any, quality: str, limit: float) -> None:
     """Within twice of it, for a chain that whips. A bake simulates again where its own separation is too large."""
-    from addon.blender.physics.recording.step_trials import steps_applied
+    from addon.blender.physics.world.rigidbody_world import steps_applied
     from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
 
     rig = put_world(chain(0.05, 30.0), "LIMP", 2.0)
@@ -181,6 +181,45 @@ def test_a_bake_that_nothing_makes_better_ends(blank: Any, link: float) -> None:
         assert costs == sorted(set(costs)), "each costs more than the one before"
     bound = required_solver_settings(rig)
     assert costs[-1] == bound.steps * (10 + bound.iterations)
+
+
+@pytest.mark.parametrize("quality", ["PREVIEW", "BAKE"])
+def test_beside_a_world_of_the_user_the_simulation_has_steps_of_its_own(blank: Any, quality: str) -> None:
+    """Trials, bakes and the check of convergence step the simulation scene with their settings; the world's stay."""
+    import bpy
+
+    from addon.blender.data.queries import simulation_scene_of
+    from addon.blender.physics.recording.bake import bake, record_steps
+    from addon.blender.physics.recording.step_trials import convergence_steps, select_steps
+    from addon.blender.physics.world.solver_settings import selected_steps
+
+    scene = blank.scene
+    scene.knuckle_simulate_here = False
+    scene.render.fps = 60
+    bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 50.0))
+    bpy.ops.rigidbody.object_add()
+    world = scene.rigidbody_world
+    world.substeps_per_frame, world.solver_iterations = 7, 13
+    rig = put_world(chain(0.05, 30.0), "LIMP", 2.0)
+    used: list[int] = []
+
+    def noted(scene: Any, model: Any, last: int) -> Any:
+        result = yield from record_steps(scene, model, last)
+        used.append(simulation_scene_of(scene).rigidbody_world.substeps_per_frame)
+        return result
+
+    for _ in select_steps(scene, [rig], quality, noted):
+        pass
+    found = selected_steps(rig, quality)
+    assert found is not None and used == sorted(used) and len(set(used)) > 1
+    assert used[-1] == int(np.ceil(found.steps / 60.0))
+    if quality == "BAKE":
+        bake(scene, rig, 20)
+        used.clear()
+        for _ in convergence_steps(scene, rig, noted):
+            pass
+        assert used[0] >= np.ceil(found.steps / 60.0) and used[1] == 2 * used[0]
+    assert (world.substeps_per_frame, world.solver_iterations) == (7, 13)
 
 
 # ---------------------------------------------------------------- path shift
