@@ -131,7 +131,7 @@ def _draw_notices(context: bpy.types.Context, layout: bpy.types.UILayout, rig: b
     rate = frame_rate(context.scene)
     if rate < _MIN_RATE and simulates_here(context.scene):
         draw_paragraph(
-            context, layout, Message("Servos are controlled once per frame: {} per second are few", f"{rate:g}"), "INFO"
+            context, layout, Message("Servos are controlled once per frame, {} times per second. Set 60 frames per second", f"{rate:g}"), "INFO"
         )
 
 
@@ -250,7 +250,9 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
 
 def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
     """Draw the settings of the rigid-body world, and the choice of the scene in which mechanisms are simulated."""
-    layout.prop(context.scene, "knuckle_simulate_here")
+    row = layout.row()
+    row.use_property_split = False  # half a panel is too narrow for this label
+    row.prop(context.scene, "knuckle_simulate_here")
     if not simulates_here(context.scene):
         layout.prop(context.scene, "knuckle_obstacles")
     world = context.scene.rigidbody_world
@@ -282,6 +284,8 @@ _COLOR = (0.5, 0.53, 0.56)
 #: Opacity of the ground by its distance from the middle, in distances of the view.
 _RINGS = ((0.0, 0.55), (0.7, 0.5), (2.5, 0.0))
 _CORNERS = 48
+#: Depth below the simulated ground, in distances of the view: a floor of the user's at the same height hides it.
+_DEPTH = 0.002
 
 
 @dataclass
@@ -316,7 +320,7 @@ def _draw() -> None:
     gpu.state.depth_test_set("LESS_EQUAL")
     matrices: Any = gpu.matrix
     with matrices.push_pop():
-        gpu.matrix.translate((middle.x, middle.y, 0.0))
+        gpu.matrix.translate((middle.x, middle.y, -_DEPTH * view.view_distance))
         gpu.matrix.scale_uniform(view.view_distance)
         drawing.batch.draw(shader)
     gpu.state.depth_test_set("NONE")
