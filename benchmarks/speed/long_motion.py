@@ -14,7 +14,7 @@ from addon.blender.animation import motion_checks
 from addon.blender.animation.actions import active_action
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import link_twins
+from addon.blender.editing.symmetry.twins import link_twins
 from addon.core.model import Motion, Trajectory
 from addon.plot import plot_motion
 from benchmarks.measuring import fresh_model
@@ -80,4 +80,4 @@ def _pair(rig: bpy.types.Object) -> None:
     for role in ("BODY", "JOINT"):
         found = [obj for obj in parts(rig, role) if record_of(obj).source_name.split()[-1] != "0"]
         for first, second in zip(found[::2], found[1::2], strict=False):
-            link_twins(first, second)
+            link_twins((first, second))

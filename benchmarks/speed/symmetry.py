@@ -13,8 +13,8 @@ import bpy
 from addon.blender.animation import renamed_bones
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.data.twin_links import link_twins
 from addon.blender.editing.symmetry import live_mirror
+from addon.blender.editing.symmetry.twins import link_twins
 from benchmarks.measuring import again, fresh_model
 from benchmarks.mechanisms import star
 from benchmarks.table import Row
@@ -56,7 +56,7 @@ def _of(count: int) -> Iterator[Row]:
     rig = fresh_model(star(count + 1), physics=False)
     bodies = [obj for obj in parts(rig, "BODY") if not record_of(obj).twin]
     for first, second in zip(bodies[1::2], bodies[2::2], strict=False):
-        link_twins(first, second)
+        link_twins((first, second))
     pose, obj = rig.pose.bones[count // 2], bodies[1]
 
     def posed() -> None:

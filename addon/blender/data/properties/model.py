@@ -487,8 +487,7 @@ def register() -> None:
     )
     bpy.types.Scene.knuckle_control_rate = IntProperty(  # type: ignore[attr-defined]
         name="Control Rate",
-        description="Least number of control steps of the servos per simulated second, a multiple of the frame rate. "
-        "More follow stiff and fast servos more closely, and take longer",
+        description="Least control steps of servos per second. More are more accurate and take longer",
         default=60,
         min=10,
         max=1000,

@@ -131,7 +131,10 @@ def _draw_notices(context: bpy.types.Context, layout: bpy.types.UILayout, rig: b
     rate = frame_rate(context.scene)
     if rate < _MIN_RATE and simulates_here(context.scene):
         draw_paragraph(
-            context, layout, Message("Servos are controlled once per frame, {} times per second. Set 60 frames per second", f"{rate:g}"), "INFO"
+            context,
+            layout,
+            Message("Servos are controlled once per frame, {} times per second. Set 60 frames per second", f"{rate:g}"),
+            "INFO",
         )
 
 
