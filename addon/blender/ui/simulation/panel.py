@@ -130,12 +130,10 @@ def _draw_notices(context: bpy.types.Context, layout: bpy.types.UILayout, rig: b
         draw_paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
     if rate < _MIN_RATE and simulates_here(context.scene):
-        draw_paragraph(
-            context,
-            layout,
-            Message("Servos are controlled once per frame, {} times per second. Set 60 frames per second", f"{rate:g}"),
-            "INFO",
+        few = Message(
+            "Servos are controlled once per frame, {} times per second. Set 60 frames per second", f"{rate:g}"
         )
+        draw_paragraph(context, layout, few, "INFO")
 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
