@@ -117,8 +117,8 @@ def prepare_simulation_scene(scene: bpy.types.Scene, begin: int | None = None, r
     return found
 
 
-#: Properties of a rigid body that the simulation sets itself.
-_SIMULATED = {"kinematic", "mass", "collision_collections"}
+#: Properties of a rigid body that the simulation sets itself, from the records and the drive.
+_SIMULATED = {"type", "kinematic", "mass", "collision_collections"}
 
 
 def _copy_physics_settings(rig: bpy.types.Object, copy: bpy.types.Object) -> None:
