@@ -376,7 +376,9 @@ def test_notices_of_a_simulation_are_the_last_of_its_panel(rig: Any) -> None:
     before = draw_all()["Simulation"]
     bpy.context.scene.render.fps = 24
     after = draw_all()["Simulation"]
-    assert after[: len(before)] == before and "24 times per second" in " ".join(text for _, text in after[len(before) :])
+    assert after[: len(before)] == before and "24 times per second" in " ".join(
+        text for _, text in after[len(before) :]
+    )
     rig.data.knuckle.drive = "LIMP"
     last = draw_all()["Simulation"]
     noted = [text for _, text in last].index("Ragdoll: the servos are off")
