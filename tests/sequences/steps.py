@@ -318,7 +318,7 @@ class Doing:
         window = bpy.context.window
         if kind == "back":
             if window is not None:
-                window.scene = bpy.data.scenes[0]
+                window.scene = next(each for each in bpy.data.scenes if not each.knuckle_shown_uid)  # no hidden one
         elif len(bpy.data.scenes) < 4 and not (kind == "LINK_COPY" and _simulates()):
             bpy.ops.scene.new(type=kind)
 
