@@ -75,12 +75,11 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     session.has_stepped, session.moved = False, ()
     for rig in models.of(rigs_with_body_keys):
         update_body_key_constraints(rig)
-    world = scene.rigidbody_world
     if not simulates_here(scene):
+        _check_own_world(scene)
         advance_simulation(scene)
-        if world is not None and world.enabled and scene.frame_current > first_frame(scene):
-            note_step(scene)  # the user's own bodies are simulated in it
         return
+    world = scene.rigidbody_world
     if world is None or session.is_internal or is_emptying_simulation(scene):
         return
     frame, start = scene.frame_current, first_frame(scene)
@@ -176,6 +175,16 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
     elif run is None or not run.has_frames:
         for rig in rigs:
             hold_on_bones(rig)
+
+
+def _check_own_world(scene: bpy.types.Scene) -> None:
+    """Clean up after deletions in a world of the user's, which has the mechanisms' bodies and constraints too."""
+    world = scene.rigidbody_world
+    if world is None or not world.enabled or session_of(scene).is_internal or is_emptying_simulation(scene):
+        return
+    _handle_deletions(scene)
+    if scene.frame_current > first_frame(scene):
+        note_step(scene)
 
 
 def _handle_deletions(scene: bpy.types.Scene) -> None:

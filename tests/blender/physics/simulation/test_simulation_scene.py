@@ -356,6 +356,24 @@ def check_deleted_body(frame: int) -> None:
     assert np.abs(np.diff(path, axis=0)).max() < 0.4, "it falls, and nothing flies away"
 
 
+def check_deleted_body_beside_own(drive: str) -> None:
+    """Delete a body beside a rigid body of the user's, whose world has the mechanism's bodies and constraints too."""
+    scene = bpy.context.scene
+    scene.knuckle_simulate_here = False
+    bpy.ops.mesh.primitive_cube_add(location=(3.0, 3.0, 50.0))
+    cube = bpy.context.object
+    bpy.ops.rigidbody.object_add()
+    rig = crawler(drive)
+    shown(scene, rig, 12)
+    delete(parts(rig, "BODY")[1])
+    for frame in (*range(13, 25), *range(1, 25)):
+        scene.frame_set(frame)
+    world = scene.rigidbody_world
+    ends = {(each.object1, each.object2) for each in (obj.rigid_body_constraint for obj in world.constraints.objects)}
+    assert ends and all(None not in pair for pair in ends)
+    assert cube.matrix_world.translation.z < 49.5
+
+
 def check_deleted_mechanisms(folder: str) -> None:
     """Delete one mechanism of two, which does not change the other, and then that: no simulation scene is saved."""
     scene = bpy.context.scene
@@ -415,6 +433,8 @@ def check_own_rigid_bodies(_folder: str) -> None:
     "call",
     [
         "check_own_rigid_bodies({folder!r})",
+        "check_deleted_body_beside_own('SERVO')",
+        "check_deleted_body_beside_own('KEYS')",
         "check_deleted_body(1)",
         "check_deleted_body(8)",
         "check_deleted_mechanisms({folder!r})",
