@@ -255,7 +255,7 @@ def match_simulation_world(
         start: Frame of both at which the simulation begins.
     """
     world, own = world_of(scene), world_of(simulation)
-    if _has_worlds_settings(scene):
+    if _uses_world_settings(scene):
         match_scene_timing(scene)
     substeps, iterations = solver_of(scene, rigs)
     speed = world.time_scale / steps
@@ -279,7 +279,7 @@ class _Solver(RuntimeState):
     chosen: tuple[int, int] | None = None
 
 
-def _has_worlds_settings(scene: bpy.types.Scene) -> bool:
+def _uses_world_settings(scene: bpy.types.Scene) -> bool:
     """Return whether mechanisms are simulated with the settings of the scene's world.
 
     They are not where another scene simulates them, and the world is the user's.
@@ -291,14 +291,14 @@ def _has_worlds_settings(scene: bpy.types.Scene) -> bool:
 def has_own_settings(scene: bpy.types.Scene) -> bool:
     """Return whether the substeps and iterations of a scene's simulation are those that we set, and not the user's."""
     keeper = _backup_rig(scene)
-    if not _has_worlds_settings(scene):
+    if not _uses_world_settings(scene):
         return True
     return keeper is not None and has_applied_settings(scene, settings(keeper).world_backup)
 
 
 def solver_of(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> tuple[int, int]:
     """Return the substeps per frame and the iterations with which the mechanisms of a scene are simulated."""
-    if _has_worlds_settings(scene):
+    if _uses_world_settings(scene):
         return world_of(scene).substeps_per_frame, world_of(scene).solver_iterations
     return state_of(_Solver, scene).chosen or _selected_solver(scene, rigs, "PREVIEW")
 
@@ -312,9 +312,9 @@ def _selected_solver(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], q
 def solver_applied(scene: bpy.types.Scene, substeps: int, iterations: int) -> Iterator[None]:
     """Context manager in which the mechanisms of a scene are simulated with some substeps and iterations."""
     world, state = world_of(scene), state_of(_Solver, scene)
-    is_worlds, kept = _has_worlds_settings(scene), state.chosen
+    uses_world, kept = _uses_world_settings(scene), state.chosen
     before = world.substeps_per_frame, world.solver_iterations
-    if is_worlds:
+    if uses_world:
         world.substeps_per_frame, world.solver_iterations = substeps, iterations
     else:
         state.chosen = substeps, iterations
@@ -322,7 +322,7 @@ def solver_applied(scene: bpy.types.Scene, substeps: int, iterations: int) -> It
         yield
     finally:
         state.chosen = kept
-        if is_worlds and scene.rigidbody_world is not None:
+        if uses_world and scene.rigidbody_world is not None:
             world.substeps_per_frame, world.solver_iterations = before
 
 
