@@ -35,6 +35,7 @@ from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES
 from addon.core.run_metrics import PathShift
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
+from tests.support.mechanisms import objects_of
 from tests.support.references import CORPUS, mujoco_missing
 from tests.support.scenes import OWN
 
@@ -245,8 +246,7 @@ def corpus(seconds: float) -> Rows:
             rig = model(path)
         except (formats.FormatError, ValueError):
             continue
-        world = bpy.context.scene.rigidbody_world
-        if world is None:
+        if not objects_of(rig, "BODY") or bpy.context.scene.rigidbody_world is None:
             continue
         found = [run(rig, drive, "PREVIEW", runs=1) for drive in _DRIVES]
         speed, apart = min(speed for speed, _ in found), max(apart for _, apart in found)

@@ -217,8 +217,8 @@ STEPS_PER_RADIAN = 4.0
 
 #: Steps per second and iterations of the ladder, from the fewest to the most.
 _LADDER = (
-    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (4200, 10), (4800, 10), (6000, 10),
-    (8400, 10), (12000, 10), (12000, 20), (12000, 50),
+    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (2400, 20), (4200, 10), (4800, 10),
+    (6000, 10), (8400, 10), (12000, 10), (12000, 20), (12000, 50),
 )  # fmt: skip
 #: Share of the allowed joint separation that a trial may reach: a longer simulation meets worse.
 _MARGIN = 0.5

@@ -221,9 +221,10 @@ class KnuckleAssembly(bpy.types.PropertyGroup):
 
 
 class KnuckleSteps(bpy.types.PropertyGroup):
-    """Substeps and iterations that trial simulations selected for a quality."""
+    """Substeps and iterations that trial simulations selected for a quality and a drive."""
 
     quality: StringProperty(description="Identifier of the quality: PREVIEW or BAKE")
+    drive: StringProperty(description="Identifier of the drive: SERVO or LIMP")
     steps: FloatProperty(description="Steps per second")
     iterations: IntProperty(description="Solver iterations per step")
     separation: FloatProperty(description="Joint separation in the trial, as a share of the link's length; -1 without")

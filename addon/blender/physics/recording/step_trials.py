@@ -12,12 +12,11 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple
 
 import bpy
 import numpy as np
 
-from ....core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder, next_rung
+from ....core.accuracy import QUALITIES, Rung, StepSelection, StepTrial, climb, ladder, next_rung
 from ....core.report import Message
 from ....core.run_metrics import PathShift
 from ...compat import action_curves, action_slot, restore_action, use_action
@@ -36,7 +35,7 @@ from ..world.rigidbody_world import (
 from ..world.solver_settings import (
     required_solver_settings,
     selected_steps,
-    simulation_key,
+    simulated_drives,
     softness_message,
     store_selection,
 )
@@ -76,17 +75,18 @@ def select_steps(
         rungs = ladder(most.least, Rung(most.steps, most.iterations))
         if not rungs or not most.is_worst_case:
             continue
-        key = simulation_key(rig, quality)
-        drives = ("LIMP", "SERVO") if quality == "PREVIEW" else (settings(rig).drive,)
-        climbing = climb(rungs, Rung(most.steps, most.iterations), QUALITIES[quality], _BUDGET)
-        rung, trial = next(climbing), None
-        while True:
-            trial = yield from _trial(scene, rig, rung, record, drives, QUALITIES[quality], trial)
-            try:
-                rung = climbing.send(trial)
-            except StopIteration as end:
-                store_selection(rig, quality, end.value, key)
-                break
+        drives = simulated_drives(rig)
+        for drive in drives:
+            limits = QUALITIES[quality]
+            climbing = climb(rungs, Rung(most.steps, most.iterations), limits, _BUDGET / len(drives))
+            rung = next(climbing)
+            while True:
+                trial = yield from _trial(scene, rig, rung, record, drive)
+                try:
+                    rung = climbing.send(trial)
+                except StopIteration as end:
+                    store_selection(rig, quality, drive, end.value)
+                    break
 
 
 def lacks_selection(rig: bpy.types.Object, quality: str) -> bool:
@@ -95,36 +95,24 @@ def lacks_selection(rig: bpy.types.Object, quality: str) -> bool:
 
 
 def _trial(
-    scene: bpy.types.Scene,
-    rig: bpy.types.Object,
-    rung: Rung,
-    record: Recorder,
-    drives: Sequence[str],
-    quality: Quality,
-    before: StepTrial | None,
+    scene: bpy.types.Scene, rig: bpy.types.Object, rung: Rung, record: Recorder, drive: str
 ) -> Generator[tuple[int, int], None, StepTrial]:
-    """Simulate half a second in each of some drives with a rung's settings, and return the largest errors.
+    """Simulate half a second in a drive with a rung's settings, and return the largest errors.
 
-    The second drive is left out where the first has too large errors. A simulation that diverges has infinite ones.
+    A simulation that diverges has infinite ones.
     """
-    worst = StepTrial(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     count = max(math.ceil(TRIAL_SECONDS * frame_rate(scene)), 2)
-    for drive in drives:
-        if worst.excess(quality, before) > 1.0:
-            break
-        with _temporary_settings(scene, rig, rung, drive):
-            start = time.process_time()
-            try:
-                recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
-                found = _errors(scene, recording, rung)
-            except SimulationError:
-                if scene.rigidbody_world is None:
-                    raise
-                found, running = (math.inf, 0.0, 0.0, 0.0, 0.0), 0.0  # it diverged
-            spent = time.process_time() - start
-        pairs = zip(astuple(worst), (*found, running / TRIAL_SECONDS), strict=False)
-        worst = StepTrial(*(max(pair) for pair in pairs), spent=worst.spent + spent)
-    return worst
+    with _temporary_settings(scene, rig, rung, drive):
+        start = time.process_time()
+        try:
+            recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
+            found = _errors(scene, recording, rung)
+        except SimulationError:
+            if scene.rigidbody_world is None:
+                raise
+            found, running = (math.inf, 0.0, 0.0, 0.0, 0.0), 0.0  # it diverged
+        spent = time.process_time() - start
+    return StepTrial(*found, running / TRIAL_SECONDS, spent)
 
 
 def _timed(
@@ -192,7 +180,7 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     if now.cost >= most.cost:
         return False
     rung = next_rung(ladder(required.least, most), now, share / limit) or most
-    store_selection(rig, quality, StepSelection(rung, None), simulation_key(rig, quality))
+    store_selection(rig, quality, found.drive, StepSelection(rung, None))
     return True
 
 

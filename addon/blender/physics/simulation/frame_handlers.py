@@ -35,7 +35,7 @@ from ..world.membership import (
     switch_world_off,
     switch_world_on,
 )
-from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
+from ..world.rigidbody_world import first_frame, match_scene_timing, refit_world, reset_cache
 from . import cached_frames
 from .controller import ModelController
 from .recording import rigs_with_body_keys, update_body_key_constraints
@@ -321,6 +321,7 @@ def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> N
     At frames that are not simulated they stay with their bones until a simulation begins.
     """
     session = session_of(scene)
+    refit_world(scene, list(simulated_rigs(scene)))
     if not simulates_here(scene):
         switch_copies(scene, rig, drive)
         return

@@ -19,10 +19,11 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ....core.accuracy import STEPS_PER_RADIAN, StepSelection
+from ....core.accuracy import STEPS_PER_RADIAN, Rung, StepSelection
 from ....core.report import Message
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
+from ...data.channels import settings_curves
 from ...data.conversion import flatten_pose, joint_has_stops
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
@@ -171,14 +172,10 @@ def softness_message(rig: bpy.types.Object, steps: float) -> str:
     )
 
 
-def simulation_key(rig: bpy.types.Object, quality: str) -> str:
-    """Return a checksum of all that decides how many steps a simulation of a mechanism needs: its parts and world.
-
-    For playing all drives count, for a bake the present one.
-    """
+def simulation_key(rig: bpy.types.Object) -> str:
+    """Return a checksum of all that decides how many steps a simulation of a mechanism needs: its parts and world."""
     model = settings(rig)
     facts: list[object] = [
-        model.drive if quality == "BAKE" else "",
         *model.gravity,
         model.erp,
         model.cfm,
@@ -197,17 +194,35 @@ def simulation_key(rig: bpy.types.Object, quality: str) -> str:
     return hashlib.sha1(repr(facts).encode(), usedforsecurity=False).hexdigest()
 
 
+def simulated_drives(rig: bpy.types.Object) -> tuple[str, ...]:
+    """Return the drives with which physics may move a mechanism: the present one; any where it is keyed or Keyframes."""
+    drive = settings(rig).drive
+    if drive == "KEYS" or ("knuckle.drive", 0) in settings_curves(rig):
+        return ("LIMP", "SERVO")
+    return (drive,)
+
+
 def selected_steps(rig: bpy.types.Object, quality: str) -> KnuckleSteps | None:
-    """Return the settings that trials selected for a mechanism as it is now; None without trials."""
-    found = next((each for each in settings(rig).selected_steps if each.quality == quality), None)
-    return found if found is not None and found.key == simulation_key(rig, quality) else None
+    """Return the settings that trials selected for a mechanism as it is now: the largest of its drives.
+
+    None where one of the drives was not tried.
+    """
+    drives, key = simulated_drives(rig), simulation_key(rig)
+    found = [
+        each
+        for each in settings(rig).selected_steps
+        if each.quality == quality and each.drive in drives and each.key == key
+    ]
+    if len(found) < len(drives):
+        return None
+    return max(found, key=lambda each: Rung(each.steps, each.iterations).cost)
 
 
-def store_selection(rig: bpy.types.Object, quality: str, selection: StepSelection, key: str) -> None:
-    """Store what trials selected for a mechanism; ``key`` was its ``simulation_key``."""
+def store_selection(rig: bpy.types.Object, quality: str, drive: str, selection: StepSelection) -> None:
+    """Store what trials selected for a mechanism as it is now."""
     kept = settings(rig).selected_steps
-    found = next((each for each in kept if each.quality == quality), None) or kept.add()
-    found.quality, found.key = quality, key
+    found = next((each for each in kept if (each.quality, each.drive) == (quality, drive)), None) or kept.add()
+    found.quality, found.drive, found.key = quality, drive, simulation_key(rig)
     found.steps, found.iterations = selection.rung.steps, selection.rung.iterations
     trial = selection.trial
     found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / max(trial.seconds, 1e-3))

@@ -488,6 +488,24 @@ def test_stopped_half_way_it_leaves_everything_as_it_was(blank: Any) -> None:
     assert not any(len(obj.constraints) for obj in objects_of(rig, "BODY").values())
 
 
+@pytest.mark.parametrize("here", [True, False])
+@pytest.mark.parametrize("deleted", [True, False])
+@pytest.mark.parametrize("drive", ["KEYS", "SERVO", "LIMP"])
+def test_without_bodies_there_is_nothing_to_bake(blank: Any, drive: str, deleted: bool, here: bool) -> None:
+    import bpy
+
+    blank.scene.knuckle_simulate_here = here
+    rig = put(CRAWLER if deleted else model())
+    rig.data.knuckle.drive = drive
+    blank.scene.frame_set(3)
+    for obj in list(objects_of(rig, "BODY").values()):
+        bpy.data.objects.remove(obj)
+    for frame in (4, 1, 2):
+        blank.scene.frame_set(frame)
+    with pytest.raises(ValueError, match="no bodies"):
+        bake(rig, 10)
+
+
 def test_the_model_goes_out_of_blender_as_it_came(blank: Any) -> None:
     from addon.blender.scene.read.mechanism import extract
 

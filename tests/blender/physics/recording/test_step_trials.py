@@ -106,6 +106,39 @@ def test_the_operator_measures_and_sets_what_is_played(blank: Any) -> None:
     assert world.solver_iterations == kept.iterations
 
 
+def test_each_drive_is_played_with_its_own_steps(blank: Any) -> None:
+    """A heavy tip is held still by servos with more steps than it falls with; a keyed drive has the more of both."""
+    import bpy
+
+    from addon.blender.physics.world.solver_settings import selected_steps
+
+    rig = put_world(chain(0.05, 30.0), "LIMP", 2.0)
+    scene, model = blank.scene, rig.data.knuckle
+    played = {}
+    for drive in ("LIMP", "SERVO"):
+        model.drive = drive
+        bpy.context.view_layer.objects.active = rig
+        assert bpy.ops.knuckle.fit_world() == {"FINISHED"}
+        played[drive] = scene.rigidbody_world.substeps_per_frame, scene.rigidbody_world.solver_iterations
+    assert sorted((kept.quality, kept.drive) for kept in model.selected_steps) == [
+        ("PREVIEW", "LIMP"),
+        ("PREVIEW", "SERVO"),
+    ]
+    assert played["SERVO"][0] > played["LIMP"][0]
+    for drive in ("LIMP", "SERVO", "KEYS", "LIMP"):
+        model.drive = drive
+        assert select(scene, rig, "PREVIEW") == 0, "known"
+        found = scene.rigidbody_world.substeps_per_frame, scene.rigidbody_world.solver_iterations
+        assert found == played["SERVO" if drive == "KEYS" else drive]
+    scene.rigidbody_world.substeps_per_frame = 77
+    model.drive = "SERVO"
+    assert scene.rigidbody_world.substeps_per_frame == 77, "the user's own"
+    rig.data.keyframe_insert("knuckle.drive", frame=1)
+    model.drive = "LIMP"
+    found = selected_steps(rig, "PREVIEW")
+    assert found is not None and found.drive == "SERVO"
+
+
 def test_a_bake_measures_and_leaves_the_settings_for_playing(blank: Any) -> None:
     from addon.blender.physics.recording.accuracy import stored_accuracy
     from addon.blender.physics.recording.bake import bake
