@@ -200,13 +200,18 @@ def _show_bodies(
 
 
 def switch_copies(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
-    """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any."""
+    """Update the simulation scene after a mechanism was switched to a drive: it exists while physics moves any.
+
+    A simulation begins at the present frame where there was none, or none that reaches this frame.
+    """
     remove_unused_simulation(scene)
     found, frame = simulation_scene_of(scene), max(scene.frame_current, first_frame(scene))
     run = None if found is None else cached_frames.cached_run_of(found)
-    if moved_by_physics(simulated_rigs(scene)) and (run is None or not run.has_frames):
-        prepare_simulation_scene(scene, frame, rewind=True)
+    is_new = found is None or run is None or not run.has_frames or bool(cached_frames.frame_note(found))
+    if is_new and moved_by_physics(simulated_rigs(scene)):
+        found = prepare_simulation_scene(scene, frame, rewind=True)
         session_of(scene).last_frame = frame
+        cached_frames.set_frame_note(scene, cached_frames.frame_note(found))
     if drive == "KEYS":
         restore_rest_poses(scene, rig)
 

@@ -453,6 +453,23 @@ def test_what_is_deleted_leaves_the_simulation(blank: Any, call: str, tmp_path: 
     assert "done" in ended.stdout, ended.stderr[-2000:]
 
 
+@pytest.mark.parametrize(("before", "after"), [("LIMP", "SERVO"), ("SERVO", "LIMP")])
+def test_a_drive_that_is_changed_where_nothing_is_simulated_begins_there(scene: Any, before: str, after: str) -> None:
+    """At a frame that was jumped to the old simulation says that it ends earlier; the new drive begins one."""
+    rig = crawler(before)
+    scene.frame_end = 200
+    shown(scene, rig, 15)
+    scene.frame_set(100)
+    assert frame_note(scene)
+    rig.data.knuckle.drive = after
+    assert not frame_note(scene)
+    begun = places(rig)
+    for frame in range(101, 110):
+        scene.frame_set(frame)
+    assert not frame_note(scene)
+    assert np.abs(places(rig) - begun).max() > 0.1
+
+
 # ---------------------------------------------------------------- scenes
 
 
