@@ -519,14 +519,16 @@ _ORTHOGONAL_TOLERANCE = 1e-7
 def closed_form_coordinates(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
     """Return a function from a joint's motion (4, 4) to its joint values (size,); None without a closed form.
 
-    There is one for perpendicular rotations, and translations that no rotation before them turns. The middle angle of
-    three rotations is within a quarter turn.
+    There is one for perpendicular rotations, and translations that no rotation before them turns, and for a ball. The
+    middle angle of three rotations is within a quarter turn.
     """
     return _closed_form(tuple(dof.kind for dof in dofs), tuple(tuple(map(float, dof.axis)) for dof in dofs))
 
 
 @lru_cache(maxsize=512)  # joints are collected several times for a simulation, and many have the same axes
 def _closed_form(kinds: tuple[str, ...], directions: tuple[tuple[float, ...], ...]) -> Callable[[Array], Array] | None:
+    if kinds == ("ball",):
+        return lambda motion: rotation_vector(motion[:3, :3])
     if not kinds or not set(kinds) <= {"rotation", "translation"}:
         return None
     axes = np.array(directions, dtype=np.float64)

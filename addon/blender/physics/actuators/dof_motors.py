@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,54 @@ from .motors import add_constraint_to_world, enable_constraint, is_motor_missing
 _MIN_SHARE = 0.05
 
 
+@dataclass(frozen=True)
+class MotorArrays:
+    """Motors of one joint as arrays over ``m`` motors, collected once per simulation.
+
+    Attributes:
+        empties: Their empties (m); None where the user deleted one.
+        x: X (m, 3) of each in the frame of the body that carries it.
+        z: Z (m, 3) of each in the frame of the body that carries it.
+        by_child: Which (m,) have X on the child and Z on the parent; the others have them the other way round.
+        turns: Which (m,) rotate.
+        numbers: Indices (m,) of their joint values.
+        signs: 1 where the child is the constraint's first body, else -1 (m,).
+    """
+
+    empties: list[bpy.types.Object | None]
+    x: Array
+    z: Array
+    by_child: NDArray[np.bool_]
+    turns: NDArray[np.bool_]
+    numbers: NDArray[np.intp]
+    signs: Array
+
+    @classmethod
+    def of(cls, axes: Sequence[MotorAxis], records: Sequence[KnuckleMotor]) -> MotorArrays:
+        """Return the arrays of motors with their records."""
+        return cls(
+            [kept.empty for kept in records],
+            np.array([kept.x for kept in records], dtype=np.float64).reshape(-1, 3),
+            np.array([kept.z for kept in records], dtype=np.float64).reshape(-1, 3),
+            np.array([axle.by_child for axle in axes], dtype=bool),
+            np.array([axle.turns for axle in axes], dtype=bool),
+            np.array([axle.number for axle in axes], dtype=np.intp),
+            np.array([1.0 if axle.child_first else -1.0 for axle in axes]),
+        )
+
+    def directions(self, parent: Array, child: Array) -> Array:
+        """Return the directions (m, 3) of their torques or forces; the shorter, the nearer to being undefined.
+
+        Args:
+            parent: Rotation (3, 3) of the parent.
+            child: Rotation (3, 3) of the child.
+        """
+        carried = self.by_child[:, None]
+        x = np.where(carried, self.x @ child.T, self.x @ parent.T)
+        z = np.where(carried, self.z @ parent.T, self.z @ child.T)
+        return np.where(self.turns[:, None], motor_torque_axis(x, z), x)
+
+
 @dataclass
 class DofMotors:
     """Motors of one joint.
@@ -47,6 +96,7 @@ class DofMotors:
     initial_velocity: Array | None = None  # initial velocities (size,); None: it begins at rest
     begun: Array | None = None  # initial joint values (size,), if their whole turns are known
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
+    _arrays: MotorArrays | None = None
 
     # ---------------------------------------------------------------- at the start
 
@@ -68,7 +118,7 @@ class DofMotors:
             on_x, on_z = self._carriers(axle, poses)
             kept.x, kept.z = on_x.T @ place[:3, 0], on_z.T @ place[:3, 2]
             places[kept.empty] = Matrix(place.tolist())
-        self.start, self._last, self.course = values, None, None
+        self.start, self._last, self.course, self._arrays = values, None, None, None
         return places
 
     def begins(self, poses: Array) -> Array:
@@ -113,7 +163,7 @@ class DofMotors:
         out = to - since
         at = 0
         for dof in self.joint.joint.dofs:
-            if dof.kind == "ball":
+            if dof.kind == "ball" and out[at : at + 3].any():
                 ends = [rotation_matrix(each[at : at + 3]) for each in (to, since)]
                 if not np.isnan(out[at : at + 3]).any():
                     out[at : at + 3] = rotation_vector(ends[0] @ ends[1].T)
@@ -145,19 +195,14 @@ class DofMotors:
         turning = self.turns
         size = model_scale(record_of(self.joint.empty).model)  # Blender's velocities are in world lengths
         turn, slide = velocity[turning] @ axes[turning], size * velocity[~turning] @ axes[~turning]
-        half = poses.copy()
-        half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
-        across = np.array(
-            [self._across(axle, kept, half) for axle, kept in zip(self.motors, self.records(), strict=True)]
-        )
+        motors = self._motor_arrays()
+        child = rotation_matrix(0.5 * turn / rate) @ poses[self.joint.child, :3, :3]
+        across = motors.directions(poses[self.joint.parent, :3, :3], child)
         directions = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
-        most = self._most(across, directions, axes, force, exact)
-        for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
-            # positive as the first body moves relative to the second, for translations the other way round
-            sign = 1.0 if axle.child_first else -1.0
-            commanded = sign * float((turn if axle.turns else slide) @ directions[number])
-            if slides or axle.turns:
-                self._write(number, kept.empty, axle.turns, commanded, float(most[number]))
+        most = self._most(motors, across, directions, axes, force, exact)
+        # positive as the first body moves relative to the second, for translations the other way round
+        commanded = motors.signs * np.where(motors.turns, directions @ turn, directions @ slide)
+        self._write(motors, commanded, most, motors.turns | slides)
 
     def push(self, poses: Array, middle: Array, force: Array, turns: bool = True) -> None:
         """Apply generalized forces through the motors, whatever the velocity.
@@ -170,29 +215,27 @@ class DofMotors:
         """
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = dof_directions(self.joint.joint.dofs, middle) @ here.T
-        across = np.array(
-            [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
-        )
+        motors = self._motor_arrays()
+        across = motors.directions(poses[self.joint.parent, :3, :3], poses[self.joint.child, :3, :3])
         directions = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
-        forces = np.zeros(len(self.motors))
+        forces = np.zeros(len(across))
         for turning in (True, False):
-            own = np.flatnonzero([axle.turns == turning for axle in self.motors])
+            own = np.flatnonzero(motors.turns == turning)
             used = own[most_independent(across[own])] if len(own) > 3 else own
             if len(used):
                 parts = axes[self.turns == turning] @ directions[used].T
                 forces[used] = np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns == turning]
-        for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
-            way = forces[number] if axle.child_first else -forces[number]
-            if turns or not axle.turns:
-                self._write(number, kept.empty, axle.turns, math.copysign(UNREACHABLE_VELOCITY, way), float(abs(way)))
+        way = np.copysign(UNREACHABLE_VELOCITY, motors.signs * forces)
+        self._write(motors, way, np.abs(forces), ~motors.turns | turns)
 
-    def _across(self, axle: MotorAxis, kept: KnuckleMotor, poses: Array) -> Array:
-        """Return the direction (3,) of a motor's torque or force; the shorter, the nearer it is to being undefined."""
-        on_x, on_z = self._carriers(axle, poses)
-        x = on_x @ np.array(kept.x)
-        return motor_torque_axis(x, on_z @ np.array(kept.z)) if axle.turns else x
+    def _motor_arrays(self) -> MotorArrays:
+        if self._arrays is None:
+            self._arrays = MotorArrays.of(self.motors, self.records())
+        return self._arrays
 
-    def _most(self, across: Array, directions: Array, axes: Array, force: Array, exact: bool) -> Array:
+    def _most(
+        self, motors: MotorArrays, across: Array, directions: Array, axes: Array, force: Array, exact: bool
+    ) -> Array:
         """Return the force limit of each motor.
 
         Limits are those of single joint values: for rotations, along the motion of that value while the other motors
@@ -200,15 +243,16 @@ class DofMotors:
         those are used whose directions are far from one plane and from becoming undefined, near which they rotate fast.
 
         Args:
+            motors: The motors.
             across: Directions (motors, 3) of the motors.
             directions: Unit directions (motors, 3).
             axes: Axes (size, 3) of the joint values.
             force: Force limits or exact forces (size,).
             exact: Whether ``force`` is exact.
         """
-        own = np.array([axle.number for axle in self.motors])
+        own = motors.numbers
         share = np.abs(np.einsum("ni,ni->n", directions, axes[own]))
-        turning = np.flatnonzero([axle.turns for axle in self.motors])
+        turning = np.flatnonzero(motors.turns)
         used = turning[most_independent(across[turning])] if len(turning) > 3 else turning
         if 1 < len(turning) <= 3:
             moved = np.linalg.pinv(directions[used] @ axes[own[used]].T, rcond=0.1 * _MIN_SHARE)
@@ -223,18 +267,21 @@ class DofMotors:
             out[used] = np.abs(np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns])
         return out
 
-    def _write(self, number: int, empty: bpy.types.Object | None, turns: bool, velocity: float, force: float) -> None:
-        if self._written.get(number) == (velocity, force) or empty is None:
-            return  # None: the user deleted it during the simulation
-        self._written[number] = velocity, force
-        motor = empty.rigid_body_constraint
-        if motor is None:
-            return
-        if turns:
-            motor.motor_ang_target_velocity, motor.motor_ang_max_impulse = velocity, force
-        else:
-            motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = velocity, force
-        enable_constraint(motor, force > 0.0)
+    def _write(self, motors: MotorArrays, velocity: Array, force: Array, which: NDArray[np.bool_]) -> None:
+        """Write the commands (m,) of some motors that changed."""
+        for number in np.flatnonzero(which).tolist():
+            command, empty = (velocity.item(number), force.item(number)), motors.empties[number]
+            if self._written.get(number) == command or empty is None:
+                continue  # None: the user deleted it during the simulation
+            self._written[number] = command
+            motor = empty.rigid_body_constraint
+            if motor is None:
+                continue
+            if motors.turns[number]:
+                motor.motor_ang_target_velocity, motor.motor_ang_max_impulse = command
+            else:
+                motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = command
+            enable_constraint(motor, command[1] > 0.0)
 
 
 def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:

@@ -104,7 +104,7 @@ class PointThrusters:
         arm = place - (body @ [*self._pushed, 1.0])[:3]
         axes = armature_axes(poses)
         gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor moves with the body, and Z stays
-        across = np.array([motor_torque_axis(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
+        across = motor_torque_axis(gone.T, axes.T[[2, 0, 1]])
         across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
         return np.linalg.pinv(across.T, rcond=0.05) @ (model_scale(self.rig) * np.cross(arm, force))
 

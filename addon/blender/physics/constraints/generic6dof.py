@@ -162,9 +162,9 @@ def _index_triples(count: int) -> NDArray[np.intp]:
 
 
 def motor_torque_axis(x: Array, z: Array) -> Array:
-    """Return the axis (3,) of a motor with these X and Z, times the sine of their angle; zero if parallel."""
-    across = x - (x @ z) * z
-    return np.zeros(3) if np.linalg.norm(across) < _MIN_SINE else across
+    """Return the axes (..., 3) of motors with these X and Z, times the sine of their angle; zero if parallel."""
+    across = x - (x * z).sum(axis=-1, keepdims=True) * z
+    return np.where((across**2).sum(axis=-1, keepdims=True) < _MIN_SINE**2, 0.0, across)
 
 
 #: Component (sine) of an axis along one of the constraint's from which that one has to be free.
