@@ -130,7 +130,7 @@ def _timed(
             yield done
 
 
-def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, ...]:
+def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, float, float, float, float]:
     """Return the largest separation, tilt, tracking error, rotation within a step and energy, as in ``StepTrial``."""
     accuracy = accuracy_of_recording(scene, recording)
     joints = accuracy.joints

@@ -195,7 +195,7 @@ def simulation_key(rig: bpy.types.Object) -> str:
 
 
 def simulated_drives(rig: bpy.types.Object) -> tuple[str, ...]:
-    """Return the drives with which physics may move a mechanism: the present one; any where it is keyed or Keyframes."""
+    """Return the drives with which physics may move a mechanism: both where the drive is keyed, or is Keyframes."""
     drive = settings(rig).drive
     if drive == "KEYS" or ("knuckle.drive", 0) in settings_curves(rig):
         return ("LIMP", "SERVO")
