@@ -169,6 +169,7 @@ def plan_shot(
     rotations = np.array([view_rotation(heading + angle, view) for angle in round_])
     if follows_model(camera, centres, extent):
         aims = smooth_track(centres, SMOOTHING_TIME * fps)
+        aims = centres + np.clip(aims - centres, -0.5 * extent, 0.5 * extent)  # what falls is not left behind
     else:
         aims = np.repeat(0.5 * (lows.min(axis=0) + highs.max(axis=0))[None], count, axis=0)
     distance = np.inf

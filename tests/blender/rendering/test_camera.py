@@ -59,6 +59,20 @@ def test_the_model_takes_a_third_to_half_of_the_height(scale: tuple[float, ...])
     assert heights.min() > 0.33 and heights.max() < 0.505
 
 
+@pytest.mark.parametrize("fps", [6.0, 30.0])
+def test_what_falls_freely_is_not_left_behind(fps: float) -> None:
+    """A box of 0.4 m that falls 20 m: it stays as large as one that walks."""
+    from addon.blender.rendering.camera import plan_shot
+
+    box = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.4)])
+    time = np.arange(round(2 * fps)) / fps
+    corners = box + np.outer(-4.9 * time**2, [0.0, 0.0, 1.0])[:, None]
+    shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (960, 540), fps, None, "FOLLOW")
+    seen = seen_from(shot, corners, (960, 540))
+    assert np.abs(seen).max() < 0.8
+    assert 0.5 * np.ptp(seen[:, 1], axis=1).min() > 0.2
+
+
 def test_the_camera_does_not_sway_with_the_steps() -> None:
     from addon.blender.rendering.camera import plan_shot
 
