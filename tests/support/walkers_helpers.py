@@ -72,8 +72,8 @@ def run(case: Case, multiple: float = 0.0) -> Run:
     from addon.blender.physics.recording.bake import record
     from addon.blender.physics.world.solver_settings import chosen_solver_settings
 
-    path = JUICE / "models" / f"{case.model}.jm"
-    rig = put(path)
+    bpy.context.scene.knuckle_simulate_here = False
+    rig = put(JUICE / "models" / f"{case.model}.jm")
     model = rig.data.knuckle
     controls = dict([parse_input(case.inputs)] if case.inputs != "none" else [])
     for name, value in controls.items():

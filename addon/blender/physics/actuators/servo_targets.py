@@ -260,7 +260,7 @@ def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
         return 1
-    return max(math.ceil(control_rate(scene) / frame_rate(scene) - 1e-6), 1)
+    return max(math.ceil(control_rate(scene, rig) / frame_rate(scene) - 1e-6), 1)
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

@@ -344,10 +344,23 @@ def frame_rate(scene: bpy.types.Scene) -> float:
     return scene.render.fps / scene.render.fps_base
 
 
-def control_rate(scene: bpy.types.Scene) -> int:
-    """Return the least control steps per second of a scene, or of the scene that a simulation scene belongs to."""
+def control_rate(scene: bpy.types.Scene, rig: bpy.types.Object) -> float:
+    """Return the least control steps per second of a mechanism: the scene's, or those of Juice where its law needs more.
+
+    Juice computes its law once per step of 10 ms. Measured at one to four times a bake's steps: all of 12 walkers move
+    as in ODE with 120 control steps per second, 11, 11 and 8 of them with 60. A scene that simulates mechanisms itself
+    controls them once per frame, so its bakes have no more than it asks for.
+
+    Args:
+        scene: The scene, or its simulation scene.
+        rig: The mechanism.
+    """
     shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
-    return shown.knuckle_control_rate  # type: ignore[attr-defined, no-any-return]
+    least: float = shown.knuckle_control_rate  # type: ignore[attr-defined]
+    model = settings(rig)
+    if model.law != "JUICE" or not model.time_step > 0.0 or simulates_here(shown):
+        return least
+    return max(least, 1.0 / model.time_step)
 
 
 def step_rate(scene: bpy.types.Scene) -> float:
