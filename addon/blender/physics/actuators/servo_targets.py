@@ -23,10 +23,10 @@ from ...compat import action_curves
 from ...data.access import armature_of, original_of, record_of, settings
 from ...data.channels import bone_of_path, is_screw_driver_curve, pose_curves, servo_channels, settings_curves
 from ...data.conversion import add_to_report
-from ...data.queries import parts
+from ...data.queries import is_simulation_scene, parts, shown_scene_of, simulates_here
 from ...rig.bone_limits import channel_stops
 from ..world.anchor import is_static
-from ..world.rigidbody_world import control_rate, first_frame, frame_rate
+from ..world.rigidbody_world import first_frame, frame_rate
 from .control_laws import steady_increment
 from .joint_state import JointStateArrays
 
@@ -260,7 +260,31 @@ def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
         return 1
-    return max(math.ceil(control_rate(scene, rig) / frame_rate(scene) - 1e-6), 1)
+    return max(math.ceil(_control_rate(scene, rig) / frame_rate(scene) - 1e-6), 1)
+
+
+def _control_rate(scene: bpy.types.Scene, rig: bpy.types.Object) -> float:
+    """Return the least control steps per second of a mechanism: the scene's, or those of Juice for its law.
+
+    Juice computes its law once per step of 10 ms; with fewer control steps, walkers depend on details (measured: see
+    "Walkers of Juice" in the manual for developers). A scene that simulates mechanisms itself controls them once per
+    frame, so its bakes have no more than it asks for.
+    """
+    shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
+    least: float = shown.knuckle_control_rate  # type: ignore[attr-defined]
+    model, original = settings(rig), original_of(rig)
+    is_juice = control_law(original, gait.tracks_gait(original)) == "JUICE"
+    if not is_juice or not model.time_step > 0.0 or simulates_here(shown):
+        return least
+    return max(least, 1.0 / model.time_step)
+
+
+def control_law(rig: bpy.types.Object, tracks_gait: bool) -> str:
+    """Return the control law of a mechanism's servos: automatically Juice's for a gait, and else Track."""
+    law: str = settings(rig).law
+    if law == "AUTO":
+        return "JUICE" if tracks_gait else "TRACK"
+    return law
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:

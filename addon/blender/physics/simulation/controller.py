@@ -33,7 +33,7 @@ from ..actuators.joint_state import (
 from ..actuators.motors import force_lists, keep_used_motors, stop_all_motors
 from ..actuators.multi_turn_stops import multi_turn_stops
 from ..actuators.point_forces import point_force_actuators
-from ..actuators.servo_targets import ServoTargets
+from ..actuators.servo_targets import ServoTargets, control_law
 from ..actuators.spring_forces import spring_actuators
 from ..bodies.collision import collision_children
 from ..bodies.penetration import PointsByMesh, lowest_point
@@ -193,9 +193,7 @@ class ModelController:
             actuator.update(state)
 
     def _state(self, frame: int, poses: Array) -> SimulationState:
-        law = settings(self._original).law
-        if law == "AUTO":
-            law = "TRACK" if self._targets.gait is None else "JUICE"
+        law = control_law(self._original, self._targets.gait is not None)
         return SimulationState(self.joint_state, poses, step_rate(self.scene), frame, self.drive, law)
 
     def _with_whole_turns(self, actual: Array | None = None) -> Array:

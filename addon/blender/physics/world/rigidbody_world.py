@@ -17,7 +17,7 @@ from ....core.report import Message, Report
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import add_to_report, store_message
 from ...data.properties.model import KnuckleWorldBackup
-from ...data.queries import is_simulation_scene, rigs_in, shown_scene_of, simulates_here
+from ...data.queries import is_simulation_scene, rigs_in, simulates_here
 from ...events.runtime_state import Lifetime, RuntimeState, state_of
 from .membership import SIMULATED_FRAMES, simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
 from .solver_settings import (
@@ -342,25 +342,6 @@ def steps_applied(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], qual
 def frame_rate(scene: bpy.types.Scene) -> float:
     """Return the frames per second of a scene."""
     return scene.render.fps / scene.render.fps_base
-
-
-def control_rate(scene: bpy.types.Scene, rig: bpy.types.Object) -> float:
-    """Return the least control steps per second of a mechanism: the scene's, or those of Juice where its law needs more.
-
-    Juice computes its law once per step of 10 ms. Measured at one to four times a bake's steps: all of 12 walkers move
-    as in ODE with 120 control steps per second, 11, 11 and 8 of them with 60. A scene that simulates mechanisms itself
-    controls them once per frame, so its bakes have no more than it asks for.
-
-    Args:
-        scene: The scene, or its simulation scene.
-        rig: The mechanism.
-    """
-    shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
-    least: float = shown.knuckle_control_rate  # type: ignore[attr-defined]
-    model = settings(rig)
-    if model.law != "JUICE" or not model.time_step > 0.0 or simulates_here(shown):
-        return least
-    return max(least, 1.0 / model.time_step)
 
 
 def step_rate(scene: bpy.types.Scene) -> float:

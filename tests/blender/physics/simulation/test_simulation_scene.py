@@ -588,10 +588,29 @@ def test_copies_are_simulated_like_the_mechanism_itself(
 def test_servos_are_controlled_at_the_rate_of_the_scene(scene: Any, rate: int, control: int, steps: int) -> None:
     scene.render.fps, scene.knuckle_control_rate = rate, control
     rig = crawler("SERVO")
+    settings(rig).law = "TRACK"
     recording = record(scene, rig, 7)
     poses = recording.poses if recording.steps is None else recording.steps
     assert len(poses) == 6 * steps + 1
     assert recording.rate == pytest.approx(rate * steps)
+
+
+@pytest.mark.parametrize(
+    ("rate", "law", "here", "steps"),
+    [
+        (60, "AUTO", False, 2),
+        (24, "JUICE", False, 5),
+        (25, "AUTO", False, 4),
+        (60, "TRACK", False, 1),
+        (60, "AUTO", True, 1),
+    ],
+)
+def test_juices_law_is_computed_once_per_step_of_juice(scene: Any, rate: int, law: str, here: bool, steps: int) -> None:
+    """A hundred times per second at least, as the file says, where the mechanism is not in the scene's own world."""
+    scene.render.fps, scene.knuckle_simulate_here = rate, here
+    rig = next(obj for obj in build(formats.load(OWN / "hexapod/hexapod.jm")).all_objects if obj.type == "ARMATURE")
+    settings(rig).drive, settings(rig).law, settings(rig).target = "SERVO", law, "GAIT"
+    assert record(scene, rig, 4).rate == pytest.approx(rate * steps)
 
 
 # ---------------------------------------------------------------- what carries, obstacles, copies within a mechanism
