@@ -9,7 +9,7 @@ Note:
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import bpy
 
 from ...core.editing.sides import find_mirror_plane
 from ...core.model import Mechanism
-from ...core.report import Message, Report
+from ...core.report import Message, Report, count_with_noun
 from ...core.stops import starts_outside_stops
 from ...formats import complete_masses
 from ...formats.text.file_io import gc_paused
@@ -40,6 +40,7 @@ from ..physics.simulation import handler_table
 from ..physics.simulation.setup import build_physics
 from ..physics.simulation.unsupported import report_weightless
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
+from ..rig.bone_limits import ChannelStops
 from ..scene.armature import BoneParenting, bone_task, create_armature, set_up_pose_bones
 from ..scene.attachments import store_restraints
 from ..scene.collections import ModelCollections
@@ -134,7 +135,10 @@ def build(
                 report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
-            set_up_pose_bones(rig, bone_names, decided, report)
+            stops = set_up_pose_bones(rig, bone_names, decided, decided.starts)
+            _report_inexact_stops(stops, report)
+            if not any(starts_outside_stops(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
+                rotation_stops.mark_limits_plain(rig)
         if options.gait and mechanism.behaviours is not None:
             set_up_gait(scene, rig, mechanism, options.gait_seconds, report)
         _report_changes(kept, _scene_state(scene), report)
@@ -166,11 +170,26 @@ def _make_objects(
 def _prime_caches(rig: bpy.types.Object, bone_names: list[str], decided: BuildPlan) -> None:
     """Mark a new mechanism as processed, so that the handlers that run after every change do not search it."""
     copied_mechanisms.mark_as_adopted(rig)
-    if not any(starts_outside_stops(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
-        rotation_stops.mark_limits_plain(rig)
     renamed_bones.record_bone_names(rig, dict(zip(bone_names, map(bone_task, decided.bones), strict=True)))
     if not decided.followers:
         live_solver.mark_without_loops(rig)
+
+
+def _report_inexact_stops(stops: Mapping[str, Sequence[ChannelStops]], report: Report) -> None:
+    """Report the bones whose stops inverse kinematics respects only approximately."""
+    inexact = [name for name, here in stops.items() if not all(stop.is_exact_for_ik for stop in here)]
+    if inexact:
+        few = ", ".join(map(repr, inexact[:3])) + (", …" if len(inexact) > 3 else "")
+        report.info(
+            "ik-stops-inexact",
+            Message(
+                "Inverse kinematics: stops of {} are approximate ({}), Blender's IK limits must include 0 "
+                "and lie within ±180°. Pose without inverse kinematics",
+                count_with_noun(len(inexact), "bone"),
+                few,
+            ),
+            where=inexact[0],
+        )
 
 
 def _store_settings(

@@ -139,19 +139,6 @@ def _restore_pose(rig: bpy.types.Object, present: RigState, renewed: Collection[
                 setattr(pose, prop, values[number])
 
 
-def reset_bone(pose: bpy.types.PoseBone) -> None:
-    """Reset a new bone. Blender gives it the properties of a deleted bone with the same name."""
-    for constraint in list(pose.constraints):
-        pose.constraints.remove(constraint)
-    pose.location = pose.rotation_euler = (0.0, 0.0, 0.0)
-    pose.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
-    pose.scale = (1.0, 1.0, 1.0)
-    pose.lock_location = pose.lock_rotation = (False, False, False)
-    pose.lock_rotation_w = pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = False
-    pose.custom_shape = pose.custom_shape_transform = None
-    pose.color.palette = "DEFAULT"
-
-
 def _map_curves(
     rig: bpy.types.Object,
     present: RigState,

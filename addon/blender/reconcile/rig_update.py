@@ -7,7 +7,7 @@ Bones of remaining joints keep their names, constraints, keyframes and pose; the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -22,25 +22,18 @@ from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
-from ..data.access import armature_of, bone_record, record_of, settings
+from ..data.access import armature_of, record_of, settings
 from ..data.baseline import bone_baseline, record_baseline_name, record_bone_baseline
 from ..data.conversion import dof_kinds_key, flatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
 from ..physics.world.membership import simulating_scene
-from ..rig.bone_limits import remove_bone_limits, set_bone_limits, stops_by_bone
 from ..rig.dials import EMPTY_SIZE_SHARE, has_dial, joint_radius
-from ..rig.pose_channels import lock_dependent_bone, set_dependent
+from ..rig.pose_channels import set_dependent
 from ..scene.armature import (
     BoneParenting,
-    add_screw_drivers,
-    assign_dials,
-    lock_other_channels,
-    pose_initially,
-    record_bone,
-    remove_screw_drivers,
-    split_coordinates,
+    set_up_pose_bones,
     write_edit_bones,
 )
 from ..scene.parts import joint_bone_properties
@@ -49,7 +42,7 @@ from ..scene.read.applied_transforms import applied_upright
 from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
-from .channel_transfer import reset_bone, shift_zeros, transfer_channels
+from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
 from .motion_change import key_held_joints
 from .rig_state import RigState, assigned_axes, set_design_pose
@@ -159,7 +152,8 @@ def update_armature(
         names = write_edit_bones(rig, decided.bones, bones)
         with writing_records():
             record_joints(rig, decided)
-            _update_bones(rig, decided, names, bones, {**decided.starts, **seen})
+            _size_joints(rig, decided)
+            set_up_pose_bones(rig, names, decided, {**decided.starts, **seen}, bones)
             _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
         live_solver.invalidate_loops(rig)
         transfer_channels(rig, present, edits, gone.intersection(names), held.zeros)
@@ -348,65 +342,12 @@ def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
 _UNPOSED: dict[str, Any] = {"step": -1, "channel": "", "channel_index": -1}
 
 
-def _update_bones(
-    rig: bpy.types.Object,
-    decided: BuildPlan,
-    names: Sequence[str],
-    present: Sequence[str | None],
-    values: Mapping[str, Array],
-) -> None:
-    """Set records, locks, limits and drivers of all bones.
-
-    New bones are posed at the ``values`` of their joints, by id, or at the initial values of the file.
-    """
-    empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
-    limited = set()
-    shaped = {
-        name for name, old in zip(names, present, strict=True) if old is not None and _has_custom_shape(rig, name)
-    }
-    remove_screw_drivers(rig, names)
-    for name, bone, old in zip(names, decided.bones, present, strict=True):
-        pose = rig.pose.bones[name]
-        record_bone(rig, name, bone)
-        if old is None:
-            bone_record(armature_of(rig).bones[name]).baseline_name = name
-            reset_bone(pose)
-        pose.lock_scale = (True, True, True)
-        if bone.link is None:
-            remove_bone_limits(pose)
-            pose.rotation_mode = "QUATERNION"
-            continue
-        joint = bone.link.joint
-        places = bone.degrees.places(bone.layout, bone.step)
-        lock_other_channels(pose, bone, places)
-        if joint.id in empties and record_of(empties[joint.id]).joint.is_dependent:
-            lock_dependent_bone(pose)
-        if old is None:
-            starts = split_coordinates(joint.dofs, values.get(joint.id))
-            for number, place in places.items():
-                pose_initially(pose, bone, place, joint.dofs[number], starts[number])
-        limited.add(joint.id)
-    chains = joint_bones(rig)  # of all at once: one by one needs bodies parented to bones, which they are not yet
-    for joint_id in limited:
-        stops = stops_by_bone(empties[joint_id], chains.get(joint_id, ())) if joint_id in empties else {}
-        for name in chains.get(joint_id, ()):
-            set_bone_limits(rig.pose.bones[name], stops.get(name, ()))
-    _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
-    assign_dials(rig, names, decided, set(names) - shaped)
-    add_screw_drivers(rig, names, decided)
-
-
-def _has_custom_shape(rig: bpy.types.Object, name: str) -> bool:
-    pose = rig.pose.bones[name]
-    return pose.custom_shape is not None and not has_dial(pose)
-
-
-def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], decided: BuildPlan) -> None:
+def _size_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
     """Set the display size of empties whose bones have no dial yet (older files), by the bodies that they connect."""
     chains = joint_bones(rig)
-    for empty in empties:
+    for empty in parts(rig, "JOINT"):
         record = record_of(empty)
-        if not any(has_dial(rig.pose.bones[name]) for name in chains.get(record.source_id, ())):
+        if record.source_id in chains and not any(has_dial(rig.pose.bones[name]) for name in chains[record.source_id]):
             radius = joint_radius((record.joint.parent, record.joint.child), decided.size)
             empty.empty_display_size = EMPTY_SIZE_SHARE * radius
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from ..data.properties.joint import KnuckleDof
 from ..data.queries import chain_bones, joint_bones, parts
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .dials import update_dial
+from .pose_channels import PosedDofs, dofs_of_bones, set_bone_property
 
 _NAME = "Stops"
 _TYPES: dict[str, Any] = {"rotation_euler": "LIMIT_ROTATION", "location": "LIMIT_LOCATION"}
@@ -47,20 +48,22 @@ class ChannelStops:
 
     @property
     def ik_limits(self) -> StopPair:
-        """IK limits (rad) nearest to an angle's stops; (None, None) if they allow any angle.
+        """IK limits (rad) nearest to an angle's stops; (None, None) if they allow any angle, and for translations.
 
         Note:
             Blender's IK limits are within half a turn, and 0 is always between them.
         """
+        if self.prop != "rotation_euler":
+            return None, None
         low = -_HALF_TURN if self.lower is None else min(max(self.lower, -_HALF_TURN), 0.0)
         high = _HALF_TURN if self.upper is None else max(min(self.upper, _HALF_TURN), 0.0)
         return (None, None) if high - low > 2.0 * _HALF_TURN - 1e-5 else (low, high)
 
     @property
     def is_exact_for_ik(self) -> bool:
-        """True if inverse kinematics respects an angle's stops exactly."""
+        """True if inverse kinematics respects an angle's stops exactly. Those of translations it never does."""
         low, high = (0.0 if end is None else end for end in (self.lower, self.upper))
-        return -_HALF_TURN <= low <= 0.0 <= high <= _HALF_TURN
+        return self.prop != "rotation_euler" or -_HALF_TURN <= low <= 0.0 <= high <= _HALF_TURN
 
 
 def channel_stops(dof: Dof | KnuckleDof, prop: str, index: int) -> ChannelStops | None:
@@ -77,6 +80,11 @@ def channel_stops(dof: Dof | KnuckleDof, prop: str, index: int) -> ChannelStops 
     return ChannelStops(prop, index, lower, upper, None if inside else begin)
 
 
+def stops_of_dofs(dofs: PosedDofs) -> list[ChannelStops]:
+    """Return the stops of the channels of a bone."""
+    return [stop for each in dofs if (stop := channel_stops(*each)) is not None]
+
+
 def update_joint_bone_limits(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
     """Update the limits and dials of a joint's bones.
 
@@ -86,8 +94,7 @@ def update_joint_bone_limits(empty: bpy.types.Object, bones: Sequence[str] | Non
     """
     rig = record_of(empty).model
     found = stops_by_bone(empty, bones)
-    for bone, here in found.items():
-        set_bone_limits(rig.pose.bones[bone], here)
+    set_bone_limits(rig, found)
     update_dial(empty, list(found))
 
 
@@ -98,12 +105,8 @@ def stops_by_bone(empty: bpy.types.Object, bones: Sequence[str] | None = None) -
         empty: The joint's empty.
         bones: Names of its bones, where known.
     """
-    dofs = record_of(empty).joint.dofs
-    out = {}
-    for step, bone in enumerate(chain_bones(empty) if bones is None else bones):
-        here = (channel_stops(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
-        out[bone] = [stop for stop in here if stop is not None]
-    return out
+    dofs = dofs_of_bones(empty, chain_bones(empty) if bones is None else bones)
+    return {bone: stops_of_dofs(own) for bone, own in dofs.items()}
 
 
 def stops_by_joint(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[ChannelStops]]]]:
@@ -118,9 +121,7 @@ def stops_by_joint(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, di
 
 def update_all_bone_limits(rig: bpy.types.Object) -> None:
     """Update the limits of the bones of all joints."""
-    for _, found in stops_by_joint(rig):
-        for bone, here in found.items():
-            set_bone_limits(rig.pose.bones[bone], here)
+    set_bone_limits(rig, {bone: here for _, found in stops_by_joint(rig) for bone, here in found.items()})
 
 
 def is_stop_constraint(constraint: bpy.types.Constraint) -> bool:
@@ -128,46 +129,36 @@ def is_stop_constraint(constraint: bpy.types.Constraint) -> bool:
     return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
 
 
-def set_bone_limits(pose: bpy.types.PoseBone, here: Sequence[ChannelStops]) -> None:
-    """Update a bone's limit constraints and IK limits from the stops of its channels.
+def set_bone_limits(rig: bpy.types.Object, stops: Mapping[str, Sequence[ChannelStops]]) -> None:
+    """Set the limit constraints and IK limits of bones to the stops of their channels, by bone name.
 
     An existing constraint is reused: its mute state and its position in the stack stay.
+
+    Note:
+        A new constraint equal to a previous one is copied from it, since Blender searches all bones at every property
+        of a bone constraint that is set.
     """
-    for prop, kind in _TYPES.items():
-        alike = [stop for stop in here if stop.prop == prop]
-        found = [c for c in pose.constraints if is_stop_constraint(c) and c.type == kind]
-        for limit in found[1 if alike else 0 :]:
-            pose.constraints.remove(limit)
-        if alike:
-            _write_limit_constraints(pose, alike, found[0] if found else None)
-    _clear_ik_limits(pose)
-    set_ik_limits(pose, here)
-    note_limits_changed(pose.id_data)
-
-
-def remove_bone_limits(pose: bpy.types.PoseBone) -> None:
-    """Remove our limits from a bone."""
-    for limit in [c for c in pose.constraints if is_stop_constraint(c)]:
-        pose.constraints.remove(limit)
-    _clear_ik_limits(pose)
-    note_limits_changed(pose.id_data)
-
-
-def _clear_ik_limits(pose: bpy.types.PoseBone) -> None:
-    for axis in _AXES:
-        if getattr(pose, f"use_ik_limit_{axis}"):
-            setattr(pose, f"use_ik_limit_{axis}", False)
-
-
-def set_ik_limits(pose: bpy.types.PoseBone, here: Iterable[ChannelStops]) -> None:
-    """Set the IK limits of a bone that has none."""
-    for stop in here:
-        low, high = stop.ik_limits
-        if stop.prop == "rotation_euler" and low is not None:
-            axis = _AXES[stop.index]
-            setattr(pose, f"use_ik_limit_{axis}", True)
-            setattr(pose, f"ik_min_{axis}", low)
-            setattr(pose, f"ik_max_{axis}", high)
+    made = dict[tuple[ChannelStops, ...], bpy.types.Constraint]()
+    for name, here in stops.items():
+        constraints = rig.pose.bones[name].constraints
+        for prop, kind in _TYPES.items():
+            alike = tuple(stop for stop in here if stop.prop == prop)
+            found = [c for c in constraints if is_stop_constraint(c) and c.type == kind]
+            for limit in found[1 if alike else 0 :]:
+                constraints.remove(limit)
+            if alike and not found and alike in made:
+                constraints.copy(made[alike])
+            elif alike:
+                limit = found[0] if found else constraints.new(kind)
+                _write_limit_constraint(limit, alike)
+                made[alike] = limit
+    for index, axis in enumerate(_AXES):
+        limits = {name: stop.ik_limits for name, here in stops.items() for stop in here if stop.index == index}
+        limits = {name: ends for name, ends in limits.items() if ends != (None, None)}
+        set_bone_property(rig, f"use_ik_limit_{axis}", {name: name in limits for name in stops})
+        set_bone_property(rig, f"ik_min_{axis}", {name: low for name, (low, _) in limits.items()})
+        set_bone_property(rig, f"ik_max_{axis}", {name: high for name, (_, high) in limits.items()})
+    state_of(_LimitUpdates, rig).number += 1
 
 
 @dataclass
@@ -178,76 +169,17 @@ class _LimitUpdates(RuntimeState):
     number: int = 0
 
 
-def note_limits_changed(rig: Any) -> None:
-    """Count an update of the limits of a mechanism."""
-    state_of(_LimitUpdates, rig).number += 1
-
-
 def limits_version(rig: bpy.types.Object) -> int:
     """Return a number that differs after the limits of a mechanism were updated."""
     return state_of(_LimitUpdates, rig).number
 
 
-class BoneLimitWriter:
-    """Sets the limits of many new bones.
-
-    Note:
-        A constraint equal to a previous one is copied from it, since Blender searches all bones at every property of a
-        bone constraint that is set.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[ChannelStops, ...], bpy.types.Constraint] = {}
-        self._ik: list[tuple[str, ChannelStops]] = []
-        #: Bones whose stops inverse kinematics does not respect exactly.
-        self.inexact: list[str] = []
-
-    def __call__(self, pose: bpy.types.PoseBone, here: Iterable[ChannelStops]) -> None:
-        """Create the limit constraints of a bone that has none yet; IK limits are collected for later."""
-        every = tuple(here)
-        for prop in _TYPES:
-            alike = tuple(stop for stop in every if stop.prop == prop)
-            if not alike:
-                continue
-            if prop == "rotation_euler":
-                self.inexact += [pose.name] * any(not stop.is_exact_for_ik for stop in alike)
-                self._ik += [(pose.name, stop) for stop in alike if stop.ik_limits != (None, None)]
-            like = self._made.get(alike)
-            if like is not None:
-                pose.constraints.copy(like)
-            else:
-                self._made[alike] = _write_limit_constraints(pose, alike)
-
-    def write_all_ik_limits(self, rig: bpy.types.Object) -> None:
-        """Set the collected IK limits of a mechanism's bones, none of which has any yet."""
-        bones = rig.pose.bones
-        order = {name: number for number, name in enumerate(bones.keys())}
-        for index, axis in enumerate(_AXES):
-            mine = [(order[name], stop) for name, stop in self._ik if stop.index == index]
-            if not mine:
-                continue
-            rows = [number for number, _ in mine]
-            for name, values in (
-                (f"use_ik_limit_{axis}", [True] * len(mine)),
-                (f"ik_min_{axis}", [stop.ik_limits[0] for _, stop in mine]),
-                (f"ik_max_{axis}", [stop.ik_limits[1] for _, stop in mine]),
-            ):
-                every = np.empty(len(bones), dtype=bool if name.startswith("use") else np.float32)
-                bones.foreach_get(name, every)
-                every[rows] = values
-                bones.foreach_set(name, every)
-
-
-def _write_limit_constraints(
-    pose: bpy.types.PoseBone, here: Sequence[ChannelStops], present: bpy.types.Constraint | None = None
-) -> bpy.types.Constraint:
-    limit: Any = present if present is not None else pose.constraints.new(_TYPES[here[0].prop])
+def _write_limit_constraint(limit: Any, here: Sequence[ChannelStops]) -> None:
     limit.name = _NAME
     limit.owner_space = "LOCAL"
     if limit.type == "LIMIT_ROTATION":
         limit.use_legacy_behavior = True  # else Blender clamps to the nearer stop around the circle
     write_ranges(limit, limit_ranges(here))
-    return limit
 
 
 #: Lowest and highest value that a limit constraint allows each of its three channels, None where unlimited. Rotation

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import bpy
-import numpy as np
 from mathutils import Matrix
 
 from ...core.editing.sides import side_signs
-from ...core.model import Array, Dof
+from ...core.model import Array
 from ..data.access import armature_of, bone_record, record_of
 from ..data.conversion import mirror_plane_of, read_stops
-from ..data.properties.joint import KnuckleDof
 from ..data.queries import chain_bones
+from .pose_channels import PosedDofs, dofs_of_bones, set_bone_property
 
 #: Bone collection of the bones that move joints or carry root bodies.
 BONE_COLLECTION_NAME = "Mechanism"
@@ -52,8 +51,6 @@ _ROOT_PART: _DialPart = ("root", 2, None, None)
 _Polyline = list[tuple[float, ...]]
 #: Angles (degrees) around an axis and distances from it.
 _PolarLine = list[tuple[float, float]]
-#: Degrees of freedom of a bone, each with the property and index that poses it.
-_Dofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
 
 
 # ---------------------------------------------------------------- size and color
@@ -94,13 +91,10 @@ def bone_collection(armature: bpy.types.Armature) -> bpy.types.BoneCollection:
 
 # ---------------------------------------------------------------- shapes
 
-#: Number of bones from which numeric properties are set for all bones at once.
-_FEW_BONES = 20
-
 
 def show_dials(
     rig: bpy.types.Object,
-    dofs: Mapping[str, _Dofs],
+    dofs: Mapping[str, PosedDofs],
     radii: Mapping[str, float],
 ) -> None:
     """Assign dials to bones.
@@ -127,33 +121,17 @@ def show_dials(
         moves.append(matrix.translation[:])
         turns.append(matrix.to_euler()[:])
         sizes.append([radii[name]] * 3)
-    count = len(dofs)
-    for prop, width, values in (
-        ("custom_shape_translation", 3, moves),
-        ("custom_shape_rotation_euler", 3, turns),
-        ("custom_shape_scale_xyz", 3, sizes),
-        ("use_custom_shape_bone_size", 1, [False] * count),
-        ("custom_shape_wire_width", 1, [_LINE_WIDTH] * count),
+    for prop, values in (
+        ("custom_shape_translation", moves),
+        ("custom_shape_rotation_euler", turns),
+        ("custom_shape_scale_xyz", sizes),
+        ("use_custom_shape_bone_size", [False] * len(dofs)),
+        ("custom_shape_wire_width", [_LINE_WIDTH] * len(dofs)),
     ):
-        _set_bone_property(rig, prop, width, list(dofs), values)
+        set_bone_property(rig, prop, dict(zip(dofs, values, strict=True)))
 
 
-def _set_bone_property(rig: bpy.types.Object, prop: str, width: int, names: Sequence[str], values: Any) -> None:
-    """Set a numeric property of some bones: of a few one by one, else all bones are read and written at once."""
-    bones: Any = rig.pose.bones
-    if len(names) < _FEW_BONES:
-        for name, value in zip(names, values, strict=True):
-            setattr(bones[name], prop, value)
-        return
-    order = {name: index for index, name in enumerate(bones.keys())}
-    rows = [order[name] for name in names]
-    every = np.empty(width * len(bones), dtype=bool if prop.startswith("use") else np.float32)
-    bones.foreach_get(prop, every)
-    every.reshape(-1, width)[rows] = np.reshape(values, (-1, width))
-    bones.foreach_set(prop, every)
-
-
-def _is_fixed_to_carrier(dofs: _Dofs) -> bool:
+def _is_fixed_to_carrier(dofs: PosedDofs) -> bool:
     """Return whether a dial is fixed to the bone that carries the joint, so that its stops do not move with it."""
     return bool(dofs) and all(dof.kind not in {"ball", "free"} for dof, _, _ in dofs)
 
@@ -174,15 +152,6 @@ def update_dial(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> 
         show_dials(rig, {name: own[name] for name in shown}, radii)
 
 
-def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, list[tuple[KnuckleDof, str, int]]]:
-    """Return the degrees of freedom of the bones of a joint's chain, with the properties and indices that pose them."""
-    dofs = record_of(empty).joint.dofs
-    return {
-        bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
-        for step, bone in enumerate(bones)
-    }
-
-
 def _shape_object(parts: Sequence[_DialPart]) -> bpy.types.Object:
     """Return the object that shows degrees of freedom, shared by bones that look alike; for none a fixed joint's."""
     name = _PREFIX + (" ".join(map(_part_name, parts)) or "weld")
@@ -193,7 +162,7 @@ def _shape_object(parts: Sequence[_DialPart]) -> bpy.types.Object:
     return found if found is not None and found.type == "MESH" else every.new(name, _dial_mesh(name, parts))
 
 
-def _dial_parts(dofs: _Dofs, radius: float, carried: bool) -> list[_DialPart]:
+def _dial_parts(dofs: PosedDofs, radius: float, carried: bool) -> list[_DialPart]:
     """Return the degrees of freedom that a dial of a given radius shows.
 
     Stops are left out where no bone carries the dial: they would rotate with the bone.

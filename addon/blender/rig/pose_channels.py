@@ -3,17 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
 
-from ...core.model import Array
+from ...core.model import Array, Dof
 from ..compat import action_curves
 from ..data.access import record_of
 from ..data.channels import Channel, block_rotation, bone_path
-from ..data.properties.joint import KnuckleJoint
+from ..data.properties.joint import KnuckleDof
 from ..data.queries import joint_bones
 from .ball_channels import block_bone_channels, coordinates_from_keys
+
+#: Degrees of freedom of a bone, each with the property and index that poses it.
+PosedDofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
+
+
+def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, PosedDofs]:
+    """Return the degrees of freedom of the bones of a joint's chain, from its record."""
+    dofs = record_of(empty).joint.dofs
+    return {
+        bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
+        for step, bone in enumerate(bones)
+    }
+
+
+#: Number of bones from which a property is set for all bones at once.
+_FEW_BONES = 20
+
+
+def set_bone_property(rig: bpy.types.Object, prop: str, values: Mapping[str, Any]) -> None:
+    """Set a number, flag or enum of bones by name: of a few one by one, else all bones are read and written at once."""
+    bones, known = rig.pose.bones, bpy.types.PoseBone.bl_rna.properties[prop]
+    if len(values) < _FEW_BONES:
+        for name, value in values.items():
+            if getattr(bones[name], prop) != value:
+                setattr(bones[name], prop, value)
+        return
+    rows: Any = list(values.values())
+    if isinstance(known, bpy.types.EnumProperty):
+        numbers = {item.identifier: item.value for item in known.enum_items}
+        rows = [numbers[value] for value in rows]
+    order = {name: index for index, name in enumerate(bones.keys())}
+    table = np.empty(len(bones) * np.size(rows[0]), dtype=_TYPES[known.type])
+    bones.foreach_get(prop, table)
+    table.reshape(len(bones), -1)[[order[name] for name in values]] = np.reshape(rows, (len(rows), -1))
+    bones.foreach_set(prop, table)
+    rig.update_tag()
+
+
+_TYPES: Mapping[str, Any] = {"BOOLEAN": bool, "FLOAT": np.float32, "ENUM": np.int32}
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
@@ -130,11 +170,27 @@ def reset_unused_channels(rig: bpy.types.Object, channels: Mapping[str, Sequence
 _DEPENDENT_COLORS = {"normal": (0.35, 0.35, 0.38), "select": (0.6, 0.6, 0.63), "active": (0.8, 0.8, 0.83)}
 
 
-def lock_dependent_bone(pose: bpy.types.PoseBone) -> None:
-    """Lock every channel of a dependent joint's bone, for posing and for IK, and color it gray."""
-    pose.lock_location = pose.lock_rotation = (True, True, True)
-    pose.lock_rotation_w = True
-    pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = True
+def channel_locks(dofs: PosedDofs, is_root: bool = False) -> dict[str, Any]:
+    """Return the locks of a bone, for posing by hand and for IK: of every channel but those of its dofs.
+
+    A root's bone is free. One without degrees of freedom, such as that of a dependent joint, has all channels locked.
+    """
+    kinds = {"free"} if is_root else {dof.kind for dof, _, _ in dofs}
+    block, free = not kinds.isdisjoint(("ball", "free")), "free" in kinds
+    slides, turns = ({index for _, own, index in dofs if own == prop} for prop in ("location", "rotation_euler"))
+    held = [axis not in turns and not block for axis in range(3)]
+    return {
+        "lock_location": [axis not in slides and not free for axis in range(3)],
+        "lock_rotation": held,
+        "lock_rotation_w": not block,
+        "lock_ik_x": held[0],
+        "lock_ik_y": held[1],
+        "lock_ik_z": held[2],
+    }
+
+
+def color_dependent_bone(pose: bpy.types.PoseBone) -> None:
+    """Color the bone of a dependent joint gray."""
     pose.color.palette = "CUSTOM"
     for name, color in _DEPENDENT_COLORS.items():
         setattr(pose.color.custom, name, color)
@@ -147,25 +203,11 @@ def set_dependent(empty: bpy.types.Object, follows: bool) -> None:
         return
     record.joint.is_dependent = follows
     rig = record.model
-    for step, name in enumerate(joint_bones(rig).get(record.source_id, [])):
+    for name, dofs in dofs_of_bones(empty, joint_bones(rig).get(record.source_id, [])).items():
         pose = rig.pose.bones[name]
+        for prop, value in channel_locks(() if follows else dofs).items():
+            setattr(pose, prop, value)
         if follows:
-            lock_dependent_bone(pose)
+            color_dependent_bone(pose)
         else:
             pose.color.palette = "DEFAULT"
-            _unlock_channels(pose, record.joint, step)
-
-
-def _unlock_channels(pose: bpy.types.PoseBone, joint: KnuckleJoint, step: int) -> None:
-    """Unlock those channels of a bone that pose its joint's degrees of freedom."""
-    for dof in (dof for dof in joint.dofs if dof.step == step):
-        block = dof.kind in {"ball", "free"}
-        numbers = range(3) if block else [dof.channel_index]
-        if dof.channel == "location" or dof.kind == "free":
-            for index in numbers:
-                pose.lock_location[index] = False
-        if dof.channel != "location":
-            pose.lock_rotation_w = not block
-            for index in numbers:
-                pose.lock_rotation[index] = False
-                setattr(pose, f"lock_ik_{'xyz'[index]}", False)

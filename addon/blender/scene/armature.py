@@ -5,7 +5,7 @@ Includes the channels, stops and drivers of its pose bones, and the parenting of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -13,17 +13,15 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import DOF_SIZE, Array, Dof
-from ...core.report import Message, Report, count_with_noun
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import bone_path
-from ..data.datablocks import BulkObjects, changed_properties, write_properties
-from ..data.properties.model import KnuckleBone
+from ..data.datablocks import BulkObjects
 from ..data.queries import mechanism_bones, parts
 from ..rig.ball_channels import block_bone_channels
-from ..rig.bone_limits import BoneLimitWriter, channel_stops
-from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, show_dials
-from ..rig.pose_channels import lock_dependent_bone
+from ..rig.bone_limits import ChannelStops, set_bone_limits, stops_of_dofs
+from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, has_dial, show_dials
+from ..rig.pose_channels import PosedDofs, channel_locks, color_dependent_bone, set_bone_property
 from .dof_layout import DofPlacement
 from .placement import BonePlan, BuildPlan
 from .temporary_scene import operator_context, scratch_scene, shown_in_viewport
@@ -39,20 +37,7 @@ def create_armature(plan: BuildPlan) -> tuple[bpy.types.Object, list[str]]:
     rig = bpy.data.objects.new(plan.mechanism.name, data)
     rig.matrix_world = Matrix(plan.upright.tolist())
     data.display_type = "STICK"
-    names = write_edit_bones(rig, plan.bones)
-    made = {bone.name: bone for bone in data.bones}
-    for name, bone in zip(names, plan.bones, strict=True):
-        write_properties(
-            made[name], changed_properties(KnuckleBone, {"baseline_name": name, **_bone_record_values(bone)})
-        )
-    return rig, names
-
-
-def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
-    """Record with a bone the joint that it poses, or the root that it carries."""
-    record = bone_record(armature_of(rig).bones[name])
-    for key, value in _bone_record_values(bone).items():
-        setattr(record, key, value)
+    return rig, write_edit_bones(rig, plan.bones)
 
 
 def bone_task(bone: BonePlan) -> tuple[str, str, int]:
@@ -105,7 +90,17 @@ def write_edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: 
                 every[name].parent = left
         names = [edit.name for edit in made]
         bpy.ops.object.mode_set(mode="OBJECT")
+    saved = dict(armature_of(rig).bones.items())
+    for name, before, bone in zip(names, known, bones, strict=True):
+        _record_bone(saved[name], bone, before is None)
     return names
+
+
+def _record_bone(made: bpy.types.Bone, bone: BonePlan, is_new: bool) -> None:
+    """Record with a bone the joint that it poses, or the root that it carries."""
+    record, values = bone_record(made), _bone_record_values(bone)
+    for key, value in (values | {"baseline_name": made.name} if is_new else values).items():
+        setattr(record, key, value)
 
 
 def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
@@ -125,110 +120,98 @@ def _truncate_name(name: str, limit: int = 63) -> str:
     return name.encode()[:limit].decode(errors="ignore") or "Joint"
 
 
-def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, report: Report) -> None:
-    """Set up pose bones: channels of their joints, stops as constraints and on dials, initial pose, drivers of screws.
+def set_up_pose_bones(
+    rig: bpy.types.Object,
+    names: Sequence[str],
+    plan: BuildPlan,
+    values: Mapping[str, Array],
+    present: Sequence[str | None] = (),
+) -> dict[str, list[ChannelStops]]:
+    """Set up the pose bones of a plan: channels of their joints, stops, dials and drivers of screws.
 
-    The armature has to be in a scene, and all its bones the plan's.
+    New bones are posed. Of existing ones the pose, shapes and constraints of the user, and the locks of roots stay.
+
+    Args:
+        rig: The armature, in a scene.
+        names: Names of the plan's bones.
+        plan: The plan.
+        values: Joint values (size,) at which new bones are posed, by id; those of others are the file's.
+        present: The bones that existed, by name (None: new); empty: all are new.
+
+    Returns:
+        The stops of the bones.
     """
-    limit = BoneLimitWriter()
-    poses = {pose.name: pose for pose in rig.pose.bones}
-    every = [_dof_placements(bone) for bone in plan.bones]
-    alike: dict[tuple[object, ...], Mapping[str, Any]] = {}
-    channels = {}
-    for name, bone, places in zip(names, plan.bones, every, strict=True):
-        kind = id(bone.degrees), bone.layout.columns, bone.step, bone.link is None
-        channels[name] = alike.get(kind) or alike.setdefault(kind, _channel_settings(bone, places))
-    _write_channels(rig, [channels[name] for name in poses])
-    for name, bone, places in zip(names, plan.bones, every, strict=True):
-        if bone.link is None:
-            continue
-        pose, dofs = poses[name], bone.link.joint.dofs
-        if bone.link.joint.id in plan.followers:
-            lock_dependent_bone(pose)
-        stops = (channel_stops(dofs[number], place.prop, place.index) for number, place in places.items())
-        limit(pose, [stop for stop in stops if stop is not None])
-        start = plan.starts.get(bone.link.joint.id)
-        if start is None and not any(dof.position or dof.start for dof in dofs):
-            continue
-        starts = split_coordinates(dofs, start)
-        for number, place in places.items():
-            pose_initially(pose, bone, place, dofs[number], starts[number])
-    limit.write_all_ik_limits(rig)
-    assign_dials(rig, names, plan)
-    if limit.inexact:
-        few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
-        report.info(
-            "ik-stops-inexact",
-            Message(
-                "Inverse kinematics: stops of {} are approximate ({}), Blender's IK limits must include 0 "
-                "and lie within ±180°. Pose without inverse kinematics",
-                count_with_noun(len(limit.inexact), "bone"),
-                few,
-            ),
-            where=limit.inexact[0],
-        )
-    add_screw_drivers(rig, names, plan)
-
-
-def assign_dials(
-    rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, only: Container[str] | None = None
-) -> None:
-    """Show the bones of a plan, or those named in ``only``, as dials of the size of their joints."""
-    sizes = {record_of(empty).source_id: empty.empty_display_size for empty in parts(rig, "JOINT")}
-    dofs, radii = {}, {}
-    for name, bone in zip(names, plan.bones, strict=True):
-        if only is not None and name not in only:
-            continue
+    poses, is_new = dict(rig.pose.bones.items()), [old is None for old in present] or [True] * len(names)
+    empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
+    dependent = {own for own, empty in empties.items() if record_of(empty).joint.is_dependent}
+    remove_screw_drivers(rig, names)
+    dofs = {name: _dofs_of_bone(bone) for name, bone in zip(names, plan.bones, strict=True)}
+    modes = {name: _rotation_mode(bone) for name, bone in zip(names, plan.bones, strict=True)}
+    locks = dict[str, Mapping[str, Any]]()
+    set_bone_property(rig, "rotation_mode", modes)  # first: Blender converts the rotation
+    for name, bone, new in zip(names, plan.bones, is_new, strict=True):
         joint = bone.link.joint if bone.link is not None else None
-        own = [] if joint is None else joint.dofs
-        dofs[name] = [(own[number], place.prop, place.index) for number, place in _dof_placements(bone).items()]
-        radii[name] = 0.6 * bone.length if joint is None else sizes.get(joint.id, 0.02 * plan.size) / EMPTY_SIZE_SHARE
-    show_dials(rig, dofs, radii)
-    color_bones(rig, names, np.array([bone.matrix[:3, 3] for bone in plan.bones]).reshape(-1, 3))
+        follows = joint is not None and joint.id in dependent
+        if new or joint is not None:
+            locks[name] = channel_locks(() if follows else dofs[name], is_root=joint is None)
+        if new and present:
+            _reset_bone(poses[name])
+        if follows:
+            color_dependent_bone(poses[name])
+        if new and joint is not None:
+            starts = split_coordinates(joint.dofs, values.get(joint.id))
+            for number, place in _dof_placements(bone).items():
+                pose_initially(poses[name], bone, place, joint.dofs[number], starts[number])
+    set_bone_property(rig, "lock_scale", dict.fromkeys(names, (True, True, True)))
+    for prop in channel_locks(()):
+        set_bone_property(rig, prop, {name: own[prop] for name, own in locks.items()})
+    stops = {name: stops_of_dofs(own) for name, own in dofs.items()}
+    set_bone_limits(rig, stops)
+    _assign_dials(rig, dofs, plan, {own: empty.empty_display_size for own, empty in empties.items()})
+    _add_screw_drivers(rig, names, plan)
+    return stops
+
+
+def _rotation_mode(bone: BonePlan) -> str:
+    return "QUATERNION" if bone.link is None else bone.degrees.rotation_mode(bone.layout)
+
+
+def _reset_bone(pose: bpy.types.PoseBone) -> None:
+    """Reset a new bone. Blender gives it the properties of a deleted bone with the same name."""
+    for constraint in list(pose.constraints):
+        pose.constraints.remove(constraint)
+    pose.location = pose.rotation_euler = (0.0, 0.0, 0.0)
+    pose.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+    pose.scale = (1.0, 1.0, 1.0)
+    pose.custom_shape = pose.custom_shape_transform = None
+    pose.color.palette = "DEFAULT"
+
+
+def _assign_dials(
+    rig: bpy.types.Object, dofs: Mapping[str, PosedDofs], plan: BuildPlan, sizes: Mapping[str, float]
+) -> None:
+    """Show bones as dials, except those with a shape of the user's. ``sizes``: display sizes of empties by joint id."""
+    radii = {}
+    for name, bone in zip(dofs, plan.bones, strict=True):
+        size = None if bone.link is None else sizes.get(bone.link.joint.id, 0.02 * plan.size)
+        pose = rig.pose.bones[name]
+        if pose.custom_shape is None or has_dial(pose):
+            radii[name] = 0.6 * bone.length if size is None else size / EMPTY_SIZE_SHARE
+    show_dials(rig, {name: dofs[name] for name in radii}, radii)
+    color_bones(rig, list(dofs), np.array([bone.matrix[:3, 3] for bone in plan.bones]).reshape(-1, 3))
+
+
+def _dofs_of_bone(bone: BonePlan) -> PosedDofs:
+    """Return the degrees of freedom of a planned bone."""
+    dofs = bone.link.joint.dofs if bone.link is not None else ()
+    return [(dofs[number], place.prop, place.index) for number, place in _dof_placements(bone).items()]
 
 
 def _dof_placements(bone: BonePlan) -> Mapping[int, DofPlacement]:
     return bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {}
 
 
-def lock_other_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, DofPlacement]) -> None:
-    """Lock every channel of a bone but those of its joint, for posing by hand and for IK."""
-    for name, value in _channel_settings(bone, places).items():
-        setattr(pose, name, value)
-
-
-def _write_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) -> None:
-    """Set the channel settings of all bones of a mechanism at once, in the armature's order; lock their scale."""
-    bones, count = rig.pose.bones, len(channels)
-    modes: Any = bpy.types.PoseBone.bl_rna.properties["rotation_mode"]
-    numbers = {item.identifier: item.value for item in modes.enum_items}
-    for name in channels[0] if count else ():
-        values = [each[name] for each in channels]
-        values = [numbers[value] for value in values] if name == "rotation_mode" else np.ravel(values).tolist()
-        bones.foreach_set(name, values)
-    bones.foreach_set("lock_scale", [True] * (3 * count))
-    rig.update_tag()
-
-
-def _channel_settings(bone: BonePlan, places: Mapping[int, DofPlacement]) -> dict[str, Any]:
-    """Return rotation mode and locked channels of a bone. A root's bone is free."""
-    block = bone.degrees.block is not None or bone.link is None
-    free = bone.degrees.free or bone.link is None
-    slides = {place.index for place in places.values() if place.prop == "location"}
-    turns = {place.index for place in places.values() if place.prop == "rotation_euler"}
-    held = [axis not in turns and not block for axis in range(3)]
-    return {
-        "rotation_mode": "QUATERNION" if bone.link is None else bone.degrees.rotation_mode(bone.layout),
-        "lock_location": [axis not in slides and not free for axis in range(3)],
-        "lock_rotation": held,
-        "lock_rotation_w": not block,
-        "lock_ik_x": held[0],
-        "lock_ik_y": held[1],
-        "lock_ik_z": held[2],
-    }
-
-
-def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan) -> None:
+def _add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan) -> None:
     """Add drivers by which the sliding bones of screws follow the rotating ones."""
     if not any(bone.degrees.driven for bone in plan.bones):
         return
