@@ -12,6 +12,7 @@ Note:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -20,6 +21,7 @@ import numpy as np
 from ...core.model import Array
 from .access import record_of
 from .conversion import flatten_pose, unflatten_pose
+from .facts import MATERIAL_COLOR_TOLERANCE
 
 
 def baseline_values(name: str, pose: Any) -> dict[str, Any]:
@@ -38,6 +40,12 @@ def record_baseline(obj: bpy.types.Object) -> None:
 def record_baseline_name(obj: bpy.types.Object) -> None:
     """Record the present name of an object."""
     record_of(obj).baseline_name = obj.name
+
+
+def write_name(obj: bpy.types.Object, name: str) -> None:
+    """Write a part's name to its object and its record."""
+    obj.name = record_of(obj).source_name = name
+    record_baseline_name(obj)
 
 
 def baseline_pose(obj: bpy.types.Object) -> Array:
@@ -99,6 +107,25 @@ def record_mesh_baseline(obj: bpy.types.Object) -> None:
     """Record the present mesh of a body that came from a file."""
     mesh: Any = obj.data
     record_of(obj).baseline_corners, record_of(obj).baseline_mesh = mesh_reference_points(mesh), mesh_fingerprint(mesh)
+
+
+# ---------------------------------------------------------------- materials
+
+
+def record_color_baseline(material: Any, color: Sequence[float]) -> None:
+    """Record the color (RGBA, linear) with which a material was created."""
+    material.knuckle.baseline_color = color
+
+
+def has_color_baseline(material: Any) -> bool:
+    """Return whether a material's color is recorded."""
+    return bool(material.knuckle.baseline_color[3] >= 0.0)
+
+
+def is_baseline_color(material: Any, color: Sequence[float]) -> bool:
+    """Return whether a color (RGBA, linear) is the recorded one of a material. None is, where it has no record."""
+    apart = np.abs(np.subtract(color, material.knuckle.baseline_color))
+    return bool(apart.max() < MATERIAL_COLOR_TOLERANCE)
 
 
 # ---------------------------------------------------------------- symmetric editing

@@ -22,7 +22,7 @@ from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, end_states_of, state_of
 from ..events.signals import writing_records
 from .access import armature_of, armature_settings, record_of, rest_parent_inverse, settings
-from .baseline import record_baseline_name
+from .baseline import record_baseline_name, write_name
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
@@ -420,11 +420,10 @@ def unregister() -> None:
 def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Object:
     """Copy a body or joint where that stands, in the same collections; the copy has no twin."""
     made = copy_into_same_collections(obj)
-    made.name = name
+    write_name(made, name)
     record = record_of(made)
     record.copy_of = record.copy_of or record.source_id
-    record.source_name, record.source_id, record.twin = name, part_id, ""
-    record_baseline_name(made)
+    record.source_id, record.twin = part_id, ""
     if record.role == "JOINT":
         _clear_physics_links(record.joint)
     return made

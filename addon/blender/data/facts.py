@@ -39,6 +39,8 @@ ROTATION_ENTRY_TOLERANCE = 1e-6
 MOMENT_TOLERANCE = 3e-7
 #: Tolerance of the components of colors.
 COLOR_TOLERANCE = 1e-6
+#: Tolerance of the components (linear) of a material's color: half a step of 8 bits.
+MATERIAL_COLOR_TOLERANCE = 0.5 / 255
 _DIGITS = 9  # distinguish all 32-bit numbers
 
 

@@ -34,7 +34,7 @@ from ..events.signals import writing_records
 from ..physics.simulation.setup import store_friction
 from ..reconcile.rig_update import record_joints
 from ..rig.bone_limits import update_all_bone_limits
-from ..scene.materials import record_baseline_color
+from ..scene.materials import record_missing_color
 from ..scene.parts import create_missing
 from ..scene.placement import make_plan, report_rigid_joints
 from ..scene.read.applied_transforms import store_rest_rotations
@@ -91,7 +91,7 @@ def _record_colors(rig: bpy.types.Object) -> None:
     for obj in (*parts(rig, "BODY"), *parts(rig, "SHAPE")):
         for slot in obj.material_slots:
             if slot.material is not None and slot.material.library is None:
-                record_baseline_color(slot.material)
+                record_missing_color(slot.material)
 
 
 def _record_bones(rig: bpy.types.Object) -> None:

@@ -9,10 +9,10 @@ import bpy
 import numpy as np
 
 from ..compat import active_nodes, ensure_node_tree, rename_datablock
+from ..data.baseline import has_color_baseline, is_baseline_color, record_color_baseline
+from ..data.facts import MATERIAL_COLOR_TOLERANCE
 
 MaterialColor = tuple[float, float, float, float]
-#: Tolerance of color components: half a step of 8 bits.
-_COLOR_TOLERANCE = 0.5 / 255
 _ROUGHNESS = 0.55
 
 
@@ -26,7 +26,7 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
     if like is not None:
         rename_datablock(made, name)
     linear = [*(to_linear(part) for part in color[:3]), color[3]]
-    material_record(made).baseline_color = linear
+    record_color_baseline(made, linear)
     made.diffuse_color = linear
     tree: Any = made.node_tree if like is not None else ensure_node_tree(made)
     shader: Any = tree.nodes.get("Principled BSDF")
@@ -41,20 +41,11 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
     return made
 
 
-def record_baseline_color(material: bpy.types.Material) -> None:
+def record_missing_color(material: bpy.types.Material) -> None:
     """Record a material's present color as its baseline if it has none, as in mechanisms of earlier releases."""
-    if not _has_baseline_color(material) and (color := _material_color(material)) is not None:
-        material_record(material).baseline_color = material.diffuse_color = color
-
-
-def _has_baseline_color(material: bpy.types.Material) -> bool:
-    return bool(material_record(material).baseline_color[3] >= 0.0)
-
-
-def _is_baseline_color(material: bpy.types.Material, color: Sequence[float]) -> bool:
-    """Return whether a color (linear) is the one with which a material was created."""
-    baseline = material_record(material).baseline_color
-    return _has_baseline_color(material) and bool(np.abs(np.subtract(color, baseline)).max() < _COLOR_TOLERANCE)
+    if not has_color_baseline(material) and (color := _material_color(material)) is not None:
+        material.diffuse_color = color
+        record_color_baseline(material, color)
 
 
 #: Results of ``painted_color`` by material.
@@ -83,7 +74,7 @@ def painted_color(obj: bpy.types.Object, known: PaintedColors) -> MaterialColor 
 
 def _changed_color(material: bpy.types.Material) -> MaterialColor | None:
     linear = _material_color(material)
-    if linear is None or _is_baseline_color(material, linear):
+    if linear is None or is_baseline_color(material, linear):
         return None
     red, green, blue, alpha = (round(part, 4) for part in (*map(to_srgb, linear[:3]), linear[3]))
     return red, green, blue, alpha
@@ -102,7 +93,7 @@ def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
     if base.is_linked:
         return None
     color = [*base.default_value[:3], shader.inputs["Alpha"].default_value]
-    return shown if _is_baseline_color(material, color) else color
+    return shown if is_baseline_color(material, color) else color
 
 
 def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
@@ -113,12 +104,7 @@ def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | 
     if mine is None or its is None:
         return False
     shown = [*mine, *one.diffuse_color], [*its, *other.diffuse_color]
-    return bool(np.abs(np.subtract(*shown)).max() < _COLOR_TOLERANCE)
-
-
-def material_record(material: bpy.types.Material) -> Any:
-    """Return our record of a material."""
-    return material.knuckle  # type: ignore[attr-defined]
+    return bool(np.abs(np.subtract(*shown)).max() < MATERIAL_COLOR_TOLERANCE)
 
 
 def to_srgb(part: float) -> float:

@@ -23,7 +23,7 @@ from ....core.editing.twins import flip_between, frame_flip, mirror_local_pose
 from ....core.model import Array, Plane
 from ....core.report import Message, Report
 from ...data.access import record_of
-from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_baseline
+from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_baseline, write_name
 from ...data.conversion import flatten_pose, read_shape
 from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.queries import file_name, twins_by_part
@@ -514,9 +514,8 @@ def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: 
         part = found or _copy_to(child, twin)
         if found is None:
             name = next(iter(counterpart_names(file_name(child))), file_name(child))
-            record_of(part).source_name, record_of(part).copy_of = name, record_of(child).source_id
-            part.name = name
-            record_baseline_name(part)
+            record_of(part).copy_of = record_of(child).source_id
+            write_name(part, name)
             if child.type == "LIGHT":
                 part.data = cast(bpy.types.Light, child.data).copy()
         pose = rigid_matrix(child.matrix_basis)
