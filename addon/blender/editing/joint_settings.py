@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import bpy
 import numpy as np
 
+from ...core.editing import joints as edits
 from ...core.editing import symmetry
-from ...core.editing.joints import COPIED_FIELDS, copy_dof_values, set_stops
+from ...core.editing.joints import COPIED_FIELDS, StopEnd, ValueKey
 from ...core.model import DOF_SIZE, Array
 from ...core.report import Message, Report
 from ...core.stops import StopPair, wanted_value
@@ -62,7 +62,7 @@ def copy_values(
     """
     mechanism, objects = read_joint_dofs([source, *targets])
     own, *others = objects
-    edit, unlike = copy_dof_values(mechanism, own, others, what)
+    edit, unlike = edits.copy_dof_values(mechanism, own, others, what)
     return update_part_records({}, objects, edit), unlike
 
 
@@ -85,8 +85,6 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     return len(chosen)
 
 
-StopEnd = Literal["lower", "upper"]
-STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
 #: Default stops to either side of 0: angle (rad), and share of the bone's length for translations.
 _DEFAULT_ANGLE_STOP, _DEFAULT_LENGTH_STOP = math.radians(45.0), 0.5
 #: Range (rad or length units) up to which a motion does not move a joint: stops there would lock it.
@@ -110,6 +108,11 @@ class JointDof:
     number: int
     kept: KnuckleDof | None
     channel: Channel | None
+
+    @property
+    def key(self) -> ValueKey:
+        """Return its key in a mechanism of ``read_joint_dofs``."""
+        return self.empty.name, self.number
 
     @property
     def is_posed(self) -> bool:
@@ -199,42 +202,30 @@ def stops_from_motion(
 def _set_stops(wanted: Mapping[JointDof, StopPair]) -> tuple[int, Report]:
     """Set stops (None: unchanged); return the number of values whose stops were set, and a report of the others."""
     mechanism, objects = read_joint_dofs(each.empty for each in wanted)
-    keys = {each: (each.empty.name, each.number) for each in wanted}
-    limits = {keys[each]: pair for each, pair in wanted.items()}
-    edit, report = set_stops(mechanism, limits, {key: each.name for each, key in keys.items()})
+    limits = {each.key: pair for each, pair in wanted.items()}
+    edit, report = edits.set_stops(mechanism, limits, {each.key: each.name for each in wanted})
     update_part_records({}, objects, edit)
     return len(wanted) - len(report.entries), report
 
 
-def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[StopEnd]) -> int:
+def switch_stops(
+    rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Collection[StopEnd]
+) -> int:
     """Switch stops of joints on or off. Stops that were never set get a default range about 0.
 
     Returns:
         Number of joint values that changed.
     """
-    ends = tuple(ends)
-    changes = [
-        (each.empty, each.kept, _switched_stops(rig, each, each.kept, on, ends))
+    chosen = [
+        (each, each.kept)
         for each in joint_dofs(rig, empties)
         if each.kept is not None and any(getattr(each.kept, f"use_{end}") != on for end in ends)
     ]
-    set_dof_fields(changes)
-    return len(changes)
-
-
-def _switched_stops(
-    rig: bpy.types.Object, each: JointDof, kept: KnuckleDof, on: bool, ends: Collection[StopEnd]
-) -> dict[str, float]:
-    """Return the values of stops that are switched on or off."""
-    lower, upper = kept.lower, kept.upper
-    if on and lower == upper == 0.0 and read_stops(kept) == (None, None):
-        upper = _default_reach(rig, each)
-        lower = -upper
-    both = on and all(end in ends or getattr(kept, f"use_{end}") for end in STOP_ENDS)
-    if both and lower > upper:  # only one of them was ever set
-        reach = _default_reach(rig, each)
-        lower, upper = (lower, lower + reach) if upper == 0.0 else (upper - reach, upper)
-    return {**{f"use_{end}": on for end in ends}, "lower": lower, "upper": upper}
+    mechanism, objects = read_joint_dofs(each.empty for each, _ in chosen)
+    previous = {each.key: (kept.lower, kept.upper) for each, kept in chosen}
+    reaches = {each.key: _default_reach(rig, each) for each, _ in chosen}
+    update_part_records({}, objects, edits.switch_joint_stops(mechanism, previous, reaches, ends, on))
+    return len(chosen)
 
 
 def _default_reach(rig: bpy.types.Object, each: JointDof) -> float:

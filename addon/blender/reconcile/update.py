@@ -20,7 +20,7 @@ from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state
+from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
 from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
 from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, push, stored_values
@@ -165,8 +165,8 @@ def update_records(rig: bpy.types.Object, edit: Edit) -> int:
 def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     """Write what an edit of values changes in the records of parts; nothing moves, and nothing else is compared.
 
-    These are twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal. A stop
-    that is removed keeps its value in the record, for when it is switched on again.
+    These are names, twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal.
+    A stop that is removed keeps its value in the record, for when it is switched on again.
 
     Args:
         bodies: Bodies of the edited mechanism, by id.
@@ -178,9 +178,7 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     """
     known, before, count = body_by_id(edit.before), joint_by_id(edit.before), 0
     for body in edit.after.bodies:
-        if stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, known[body.id]):
-            push(record_of(bodies[body.id]), BODY_PROPERTIES, body, known[body.id])
-            count += 1
+        count += body is not known[body.id] and _update_body(bodies[body.id], body, known[body.id])
     for joint in edit.after.joints:
         count += joint is not before[joint.id] and _update_joint(joints[joint.id], joint, before[joint.id], edit)
     _record_new_twins(edit.after.bodies, known, bodies)
@@ -188,15 +186,29 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     return count
 
 
+def _update_body(obj: bpy.types.Object, body: Body, before: Body) -> bool:
+    """Write the changed name and values of a body to its record; return whether there were any."""
+    changed = stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, before)
+    push(record_of(obj), BODY_PROPERTIES, body, before)
+    return _update_name(obj, body, before) or changed
+
+
+def _update_name(obj: bpy.types.Object, part: Body | Joint, before: Body | Joint) -> bool:
+    if part.name == before.name:
+        return False
+    write_name(obj, part.name)
+    return True
+
+
 def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Edit) -> bool:
-    """Write the changed twin and values of a joint to its record; return whether there were any."""
+    """Write the changed name, twin and values of a joint to its record; return whether there were any."""
     dofs, known = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
     every = zip(dof_records(empty), dofs, known, strict=True)
     changed = set_dof_fields((empty, kept, _differing_fields(dof, was)) for kept, dof, was in every) > 0
     _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
     if joint.twin != before.twin:
         record_of(empty).twin, changed = joint.twin or "", True
-    return changed
+    return _update_name(empty, joint, before) or changed
 
 
 def _differing_fields(dof: Dof, before: Dof) -> dict[str, Any]:

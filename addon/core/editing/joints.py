@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
-from ..stops import StopPair
+from ..stops import NO_STOPS, StopPair
 from ..transforms import inverse, rotation_matrix
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
 from .twins import mirror_stops
@@ -180,6 +181,12 @@ COPIED_FIELDS = {
 }
 
 
+#: Joint id and index of a joint value.
+ValueKey = tuple[str, int]
+StopEnd = Literal["lower", "upper"]
+STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
+
+
 def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
     """Return what has the stops of each value of a joint: a degree of freedom, or a part of a ball or free block.
 
@@ -193,7 +200,7 @@ def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
 
 
 def set_stops(
-    mechanism: Mechanism, wanted: Mapping[tuple[str, int], StopPair], names: Mapping[tuple[str, int], str]
+    mechanism: Mechanism, wanted: Mapping[ValueKey, StopPair], names: Mapping[ValueKey, str]
 ) -> tuple[Edit, Report]:
     """Set stops of joint values, unless a lower one would be above the upper one.
 
@@ -205,11 +212,9 @@ def set_stops(
     Returns:
         The edit, and an entry for each value whose stops were not set.
     """
-    joints, changed, report = joint_by_id(mechanism), dict[str, Joint](), Report()
+    joints, pairs, report = joint_by_id(mechanism), dict[ValueKey, StopPair](), Report()
     for (own, index), pair in wanted.items():
-        where = names[own, index]
-        joint = changed.get(own) or replace(joints[own], dofs=deepcopy(joints[own].dofs))
-        dof = value_dofs(joint.dofs)[index]
+        where, dof = names[own, index], value_dofs(joints[own].dofs)[index]
         if dof is None:
             report.warn("no-stops", Message("{}: not set, its file format has no stops for it", where), where=where)
             continue
@@ -222,9 +227,54 @@ def set_stops(
                 where=where,
             )
             continue
-        dof.lower, dof.upper = lower, upper
-        changed[own] = joint
-    return Edit(mechanism, with_joints(mechanism, changed.values())), report
+        pairs[own, index] = lower, upper
+    return _write_stops(mechanism, pairs), report
+
+
+def switch_joint_stops(
+    mechanism: Mechanism,
+    previous: Mapping[ValueKey, tuple[float, float]],
+    reaches: Mapping[ValueKey, float],
+    ends: Collection[StopEnd],
+    on: bool,
+) -> Edit:
+    """Switch stops of joint values on or off.
+
+    Args:
+        mechanism: The mechanism.
+        previous: Last lower and upper stop, by joint id and index of the value; 0 for one that was never set.
+        reaches: Distances from 0, or from the other stop, of stops that were never set.
+        ends: The stops to switch.
+        on: Whether they are on.
+    """
+    joints, pairs = joint_by_id(mechanism), dict[ValueKey, StopPair]()
+    for (own, index), last in previous.items():
+        dof = value_dofs(joints[own].dofs)[index]
+        now = NO_STOPS if dof is None else (dof.lower, dof.upper)
+        are_on = [on if end in ends else stop is not None for end, stop in zip(STOP_ENDS, now, strict=True)]
+        values = _distinct_stops(*last, reaches[own, index], both=all(are_on), never_set=now == NO_STOPS)
+        lower, upper = (value if is_on else None for value, is_on in zip(values, are_on, strict=True))
+        pairs[own, index] = lower, upper
+    return _write_stops(mechanism, pairs)
+
+
+def _distinct_stops(lower: float, upper: float, reach: float, both: bool, never_set: bool) -> tuple[float, float]:
+    """Return two stops with a default for one that was never set, which is 0, where the two leave no range."""
+    if never_set and lower == upper == 0.0:
+        return -reach, reach
+    if both and lower > upper:  # only one of them was ever set
+        return (lower, lower + reach) if upper == 0.0 else (upper - reach, upper)
+    return lower, upper
+
+
+def _write_stops(mechanism: Mechanism, pairs: Mapping[ValueKey, StopPair]) -> Edit:
+    joints, changed = joint_by_id(mechanism), dict[str, Joint]()
+    for (own, index), pair in pairs.items():
+        joint = changed.setdefault(own, replace(joints[own], dofs=deepcopy(joints[own].dofs)))
+        dof = value_dofs(joint.dofs)[index]
+        if dof is not None:
+            dof.lower, dof.upper = pair
+    return Edit(mechanism, with_joints(mechanism, changed.values()))
 
 
 def swap_stops(mechanism: Mechanism, joints: Iterable[str]) -> Edit:
@@ -404,6 +454,25 @@ def _without_rounding(opening: Array) -> Array:
 
 
 # ---------------------------------------------------------------- parts
+
+_Part = TypeVar("_Part", Body, Joint)
+
+
+def number_names(mechanism: Mechanism, kind: str, ids: Sequence[str]) -> Edit:
+    """Append a free number to the names of all but the first of several parts (ids) with one name: "body" or "joint"."""
+    taken = {body.name for body in mechanism.bodies} | {joint.name for joint in mechanism.joints}
+    if kind == "body":
+        return Edit(mechanism, with_bodies(mechanism, _numbered(mechanism.bodies, ids[1:], taken)))
+    return Edit(mechanism, with_joints(mechanism, _numbered(mechanism.joints, ids[1:], taken)))
+
+
+def _numbered(parts: Iterable[_Part], ids: Collection[str], taken: set[str]) -> list[_Part]:
+    out = list[_Part]()
+    for part in parts:
+        if part.id in ids:
+            out.append(replace(part, name=unique_name(part.name, taken)))
+            taken.add(out[-1].name)
+    return out
 
 
 def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from addon.core.editing.edits import Edit, body_by_id, joint_by_id
 from addon.core.editing.joints import (
     COPIED_FIELDS,
+    StopEnd,
     add_bodies,
     add_joint,
     adopt_initial_values,
@@ -24,9 +25,11 @@ from addon.core.editing.joints import (
     estimate_masses,
     limit_positions,
     move_joint,
+    number_names,
     set_stops,
     swap_ends,
     swap_stops,
+    switch_joint_stops,
     value_dofs,
 )
 from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
@@ -482,3 +485,37 @@ def test_a_mass_is_that_of_the_solid_shapes() -> None:
     edit = estimate_masses(Mechanism(bodies=bodies), ["both", "none"], 100.0)
     assert [body.mass for body in edit.after.bodies] == pytest.approx([100.0 * (3.0 + np.pi / 6.0), 1.0, 7.0])
     assert edit.after.bodies[2] is bodies[2]
+
+
+def test_names_that_several_parts_have_get_numbers_that_are_free() -> None:
+    bodies = [Body(own, name) for own, name in (("1", "arm"), ("2", "arm"), ("3", "arm"), ("4", "leg"))]
+    joints = [Joint("1", "arm 2", "weld", None, "1"), Joint("2", "arm 2", "weld", None, "2")]
+    mechanism = Mechanism(bodies=bodies, joints=joints)
+    edit = number_names(mechanism, "body", ("1", "2", "3"))
+    assert [body.name for body in edit.after.bodies] == ["arm", "arm 3", "arm 4", "leg"]
+    assert edit.after.bodies[0] is bodies[0] and edit.after.joints == joints and bodies[1].name == "arm"
+    assert [joint.name for joint in number_names(mechanism, "joint", ("1", "2")).after.joints] == ["arm 2", "arm 2 2"]
+
+
+@pytest.mark.parametrize(
+    ("previous", "ends", "expected"),
+    [
+        ((-0.5, 0.25), ("lower", "upper"), (-0.5, 0.25)),
+        ((-0.5, 0.25), ("upper",), (None, 0.25)),
+        ((0.0, 0.0), ("lower", "upper"), (-0.75, 0.75)),
+        ((0.2, 0.0), ("lower", "upper"), (0.2, 0.95)),
+        ((0.0, -0.2), ("lower", "upper"), (-0.95, -0.2)),
+    ],
+)
+def test_stops_are_switched_on_at_their_last_values(
+    previous: tuple[float, float], ends: tuple[StopEnd, ...], expected: StopPair
+) -> None:
+    ball = Dof("ball", parts=[Dof("rotation", name=name) for name in "abc"])
+    joint = Joint("1", "1", "generic", None, None, dofs=[Dof("rotation", lower=-1.0, upper=1.0), ball])
+    mechanism = Mechanism(joints=[joint])
+    on = switch_joint_stops(mechanism, {("1", 2): previous}, {("1", 2): 0.75}, ends, True).after
+    part = on.joints[0].dofs[1].parts[1]
+    assert (part.lower, part.upper) == pytest.approx(expected)
+    assert joint.dofs[1].parts[1].lower is None and on.joints[0].dofs[0].upper == 1.0
+    off = switch_joint_stops(on, {("1", 0): (-1.0, 1.0)}, {("1", 0): 0.75}, ends, False).after.joints[0].dofs[0]
+    assert [off.lower, off.upper] == [None if end in ends else stop for end, stop in (("lower", -1.0), ("upper", 1.0))]

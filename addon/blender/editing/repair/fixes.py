@@ -11,18 +11,17 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.joints import estimate_masses, limit_positions, swap_stops
+from ....core.editing.joints import estimate_masses, limit_positions, number_names, swap_stops
 from ....core.model import Array, Body, Shape
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
-from ...data.baseline import record_baseline_name
 from ...data.conversion import read_shape, write_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
-from ...data.queries import all_parts, file_name, parts, parts_by_id
+from ...data.queries import all_parts, file_name, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, update_armature
@@ -223,18 +222,8 @@ def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
 
 def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
     """Append a number to the names of all but the first of several parts with one name."""
-    chosen = _finding_objects(rig, finding)
-    taken = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-    for obj in chosen[1:]:
-        number, name = 2, ""
-        while not name or name in taken:
-            name, number = f"{file_name(chosen[0])} {number}", number + 1
-        obj.name = name
-        taken.add(name)
-        record_of(obj).source_name = name
-        record_baseline_name(obj)
-    update_armature(rig)
-    return Message("{} renamed", count_with_noun(len(chosen) - 1, "part"))
+    count = update_records(rig, number_names(read_records(rig), finding.kind, finding.parts))
+    return Message("{} renamed", count_with_noun(count, "part"))
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:

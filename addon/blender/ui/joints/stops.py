@@ -8,12 +8,12 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
+from ....core.editing.joints import STOP_ENDS
 from ....core.overlay_geometry import format_dof_value
 from ....core.report import Message, count_with_noun
 from ...animation.fcurves import editable_action
 from ...data.access import record_of, settings
 from ...editing.joint_settings import (
-    STOP_ENDS,
     JointDof,
     JointSweep,
     is_angular,
