@@ -14,7 +14,6 @@ from mathutils import Matrix
 from ...core.editing.edits import body_by_id, joint_by_id
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism
-from ...core.record_utils import copy_mechanism
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
@@ -50,7 +49,7 @@ from ..reconcile.foreign_objects import (
     remove_lost_drivers,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import write_parts
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
@@ -402,10 +401,7 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
             ),
         )
     settings(rig).has_collision |= settings(other).has_collision
-    apart = any(obj.parent != rig for obj in (*bodies, *joints))  # such parts are designed elsewhere after this
-    designed = None if apart else copy_mechanism(merged.edit.after)
-    state = present.joined(its, merged, np.array(shift))
-    report.extend(update_armature(rig, state, merged.edit.joints, mechanism=designed))
+    report.extend(write_parts(rig, merged.edit, present.joined(its, merged, np.array(shift))))
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))

@@ -459,7 +459,7 @@ _Part = TypeVar("_Part", Body, Joint)
 
 
 def number_names(mechanism: Mechanism, kind: str, ids: Sequence[str]) -> Edit:
-    """Append a free number to the names of all but the first of several parts (ids) with one name: "body" or "joint"."""
+    """Append a free number to the names of all but the first of several bodies or joints (ids) with one name."""
     taken = {body.name for body in mechanism.bodies} | {joint.name for joint in mechanism.joints}
     if kind == "body":
         return Edit(mechanism, with_bodies(mechanism, _numbered(mechanism.bodies, ids[1:], taken)))
