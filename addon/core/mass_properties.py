@@ -88,6 +88,11 @@ def min_principal_moments(tensors: Array) -> Array:
     return found
 
 
+def body_center(body: Body) -> Array:
+    """Return the design position (3,) of a body's center of mass in the world."""
+    return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
+
+
 def body_inertia(body: Body) -> Array:
     """Compute the inertia tensor (3, 3) of a body about its center of mass, along its own axes.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from addon.core.editing.mirroring import MotionMirror
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import TwinDifference, compare_twins
 from addon.core.kinematics import spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism
 
@@ -124,3 +127,11 @@ def misses(mechanism: Mechanism, mirror: MotionMirror, flip: np.ndarray, seed: i
 
 
 OWN = Path(__file__).resolve().parents[2] / "sample_models"
+
+
+def twin_differences(rig: Any) -> list[TwinDifference]:
+    """Return the differences between the twins of a mechanism, as an export has them."""
+    from addon.blender.scene.read.mechanism import extract
+
+    mechanism = extract(rig)
+    return compare_twins(mechanism, find_sides(mechanism))

@@ -63,7 +63,7 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
 def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present: RigState) -> Edit:
     """Give the twin of a joint the mirrored degrees of freedom of the joint."""
     joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
-    mates = pairs_by_twin({key: body.twin for key, body in bodies.items()})
+    mates = pairs_by_twin(mechanism.bodies)
     image = retype_twin(joints[own], plane, mates, bodies, joints[its])
     edit = edits.change_dofs(mechanism, its, image.type, image.dofs, _seen(present, mechanism, its))
     alike = mirror_joint_settings(joints[own], plane, mates, bodies, joint_by_id(edit.after)[its])

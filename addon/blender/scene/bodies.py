@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.bounds import scenery_bodies
-from ...core.mass_properties import min_principal_moments
+from ...core.mass_properties import body_center, min_principal_moments
 from ...core.model import Array, Body, Shape, identity
 from ..data.access import record_of
 from ..data.baseline import baseline_values, mesh_fingerprint, mesh_reference_points, record_baseline
@@ -27,7 +27,7 @@ from ..data.rigid_bodies import collides, own_mesh_collides
 from .armature import BoneParenting
 from .collections import ModelCollections
 from .meshes import MeshCache, mesh_file_name
-from .placement import BuildPlan, body_center
+from .placement import BuildPlan
 
 
 def create_bodies(

@@ -23,6 +23,7 @@ from ...core.loops.closure import (
 )
 from ...core.loops.linkage_solver import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
+from ...core.mass_properties import body_center
 from ...core.model import DOF_SIZE, Array, Body, Mechanism
 from ...core.report import FormatError, Message, Report
 from ...core.transforms import rotation_with_z
@@ -428,11 +429,6 @@ def _count_moved_axes(
     """Return the number of a joint's coordinates that would be on other axes than those in ``kept``."""
     axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
     return sum(axes[number] != place.index for number, place in places.items())
-
-
-def body_center(body: Body) -> Array:
-    """Return the design position (3,) of a body's center of mass in the world."""
-    return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 
 def _body_centers(bodies: Sequence[Body]) -> Array:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world
+from ..mass_properties import body_center
 from ..model import Array, Body, Joint, Mechanism, Plane
 from ..naming import unique_name
 from ..transforms import inverse
@@ -92,13 +93,10 @@ def mirrored_offsets(
     """
     bodies, joints = body_by_id(mechanism), joint_by_id(mechanism)
     heights = (
-        {own: plane.height(_center(bodies[own])) for own in limb.bodies},
+        {own: plane.height(body_center(bodies[own])) for own in limb.bodies},
         {own: plane.height(joint_frame_world(joints[own], bodies)[:3, 3]) for own in limb.joints},
     )
-    paired = (
-        pairs_by_twin({own: body.twin for own, body in bodies.items()}),
-        pairs_by_twin({own: joint.twin for own, joint in joints.items()}),
-    )
+    paired = pairs_by_twin(mechanism.bodies), pairs_by_twin(mechanism.joints)
     led = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
            if own in some and own in pairs]  # fmt: skip
     lead, flip = max(led, key=abs, default=0.0), plane.reflection[:3, :3]
@@ -109,10 +107,6 @@ def mirrored_offsets(
             for high, pairs in zip(heights, paired, strict=True)
         )
     )
-
-
-def _center(body: Body) -> Array:
-    return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 
 def duplicate_limb(
@@ -166,7 +160,7 @@ def _copied(part: _Part, names: set[str], ids: set[str]) -> _Part:
 
 def _pair_copies(copies: Mapping[str, _Part], originals: Mapping[str, _Part], keep_twins: bool) -> None:
     """Make the copies of twins twins of each other, or leave all copies without twins."""
-    twins = pairs_by_twin({own: part.twin for own, part in originals.items()}) if keep_twins else {}
+    twins = pairs_by_twin(list(originals.values())) if keep_twins else {}
     for own, part in copies.items():
         twin = copies.get(twins.get(own, ""))
         part.twin = None if twin is None else twin.id

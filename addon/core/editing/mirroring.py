@@ -9,16 +9,14 @@ joint values follows from the axes alone, whatever the signs in the file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..kinematics import joint_frames_world
-from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motion, Plane, Trajectory
-from ..motion.keyframes import Keyframes, shift_keyframes_cyclic
-from ..motion.retiming import motion_span
-from ..naming import servo_names
+from ..mass_properties import body_center
+from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane
 from ..report import Message, Report, abbreviate_names, count_with_noun
 from ..transforms import inverse
 from .sides import Sides, find_sides
@@ -57,7 +55,6 @@ class MotionMirror:
 
     sides: Sides
     joints: dict[str, JointMirror]
-    names: dict[str, tuple[str, ...]]
     heights: dict[str, float]
     report: Report = field(default_factory=Report)
 
@@ -98,9 +95,8 @@ def motion_mirror(mechanism: Mechanism, normal: Array | None = None) -> MotionMi
     sides = find_sides(mechanism, normal)
     frames = joint_frames_world(mechanism)
     every = {joint.id: joint for joint in reversed(mechanism.joints)}
-    names = servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     heights = {key: sides.plane.height(frame[:3, 3]) for key, frame in frames.items()}
-    out = MotionMirror(sides, {}, names, heights)
+    out = MotionMirror(sides, {}, heights)
     bodies = {body.id: body for body in mechanism.bodies}
     rough: dict[str, float] = {}
     lone = []
@@ -178,18 +174,12 @@ def mirror_joint_ends(
     def is_nearer(there: str, end: str) -> bool:
         if there == end or there not in bodies or end not in bodies:
             return True
-        (where, its), flip = (_center_of_mass(bodies[each]) for each in (end, there)), plane.reflection
+        (where, its), flip = (body_center(bodies[each]) for each in (end, there)), plane.reflection
         with np.errstate(over="ignore", invalid="ignore"):
             at = flip[:3, :3] @ where + flip[:3, 3]
             return bool(np.linalg.norm(at - its) < np.linalg.norm(at - where))
 
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
-
-
-def _center_of_mass(body: Body) -> Array:
-    """Return the center of mass of a body in the world, (3,)."""
-    center: Array = body.pose[:3, :3] @ body.com + body.pose[:3, 3]
-    return center
 
 
 def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
@@ -204,7 +194,7 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
     if child == other.parent or parent == other.child:
         return True
     found = [bodies.get(end or "") for end in (joint.parent, joint.child, other.parent, other.child)]
-    at = [_center_of_mass(body) for body in found if body is not None]
+    at = [body_center(body) for body in found if body is not None]
     if len(at) < len(found):
         return False
     flip = plane.reflection
@@ -309,74 +299,6 @@ def _axis_similarity(one: _DofAxis, other: _DofAxis) -> float:
     return 1.0 if one.dof.kind in {"ball", "free"} else abs(float(one.axis @ other.axis))
 
 
-# ---------------------------------------------------------------- motions
-
-
-def mirror_motion(
-    motion: Motion,
-    mirror: MotionMirror,
-    joints: Collection[str] | None = None,
-    phase: float = 0.0,
-    period: float | None = None,
-) -> Motion:
-    """Mirror a motion: each servo gets what its counterpart did.
-
-    Args:
-        motion: The motion.
-        mirror: The mirroring of the mechanism.
-        joints: Ids of the joints whose motion is copied to their counterparts, while all else stays; None: all, both
-            ways.
-        phase: Delay of what is mirrored, as a share of a cycle, wrapping at the end of the motion: 0.5 gives one leg
-            the steps of the other.
-        period: Duration of a cycle (s); None: the duration of the motion.
-    """
-    given = {each.name: each for each in motion.trajectories}
-    made: dict[str, Trajectory | None] = {}
-    for key, each in mirror.joints.items():
-        if joints is None or key in joints:
-            made |= _mirror_joint_tracks(each, mirror, given)
-    if phase:
-        made |= _shift_phase(made, motion, phase, period)
-    names = list(dict.fromkeys([*given, *made]))
-    tracks = [made[name] if name in made else replace(given[name]) for name in names]
-    return replace(
-        motion, trajectories=[each for each in tracks if each is not None], attributes=dict(motion.attributes)
-    )
-
-
-def _shift_phase(
-    made: Mapping[str, Trajectory | None], motion: Motion, phase: float, period: float | None
-) -> dict[str, Trajectory | None]:
-    """Delay the mirrored trajectories by a share of a cycle, wrapping within the range of the whole motion."""
-    tracks = {name: each for name, each in made.items() if each is not None and len(each.times)}
-    keys = {name: Keyframes.of(each) for name, each in tracks.items()}
-    span = motion_span(motion, keys.values(), None)
-    later = phase * (span.period if period is None else period)
-    return {name: shift_keyframes_cyclic(own, span, later).to_trajectory(tracks[name]) for name, own in keys.items()}
-
-
-def _mirror_joint_tracks(
-    each: JointMirror, mirror: MotionMirror, given: Mapping[str, Trajectory]
-) -> dict[str, Trajectory | None]:
-    """Compute the trajectories of a joint's counterpart by servo; None for those that nothing moves."""
-    names, own = mirror.names[each.target], mirror.names[each.source]
-    out: dict[str, Trajectory | None] = {}
-    for part in each.parts:
-        tracks = [given.get(own[k]) for k in part.of]
-        targets = [names[k] for k in part.to]
-        if is_signed_permutation(part.matrix):
-            rows = np.abs(part.matrix).argmax(axis=1)
-            for row, (name, column) in enumerate(zip(targets, rows, strict=True)):
-                track = tracks[column]
-                sign = float(np.sign(part.matrix[row, column]))
-                out[name] = None if track is None else replace(track, name=name, values=sign * np.asarray(track.values))
-        elif any(track is not None for track in tracks):
-            out |= _mirror_block_tracks(part, tracks, targets)
-        else:
-            out |= dict.fromkeys(targets)
-    return out
-
-
 def is_signed_permutation(matrix: Array) -> bool:
     """Return whether a part's matrix maps each coordinate to a single one, with either sign."""
     return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _UNIT_TOLERANCE).all())
@@ -388,26 +310,3 @@ def mirror_values(values: Array, parts: Iterable[DofMap], size: int) -> Array:
     for part in parts:
         out[list(part.to)] = part.matrix @ values[list(part.of)]
     return out
-
-
-def _mirror_block_tracks(
-    part: DofMap, tracks: list[Trajectory | None], targets: list[str]
-) -> dict[str, Trajectory | None]:
-    """Compute the trajectories of a ball or free block whose mirror image mixes its coordinates: keys at all times."""
-    present = [track for track in tracks if track is not None and len(track.times)]
-    times = np.unique(np.concatenate([np.zeros(0), *(track.times for track in present)]))
-    values = np.zeros((len(times), len(part.of)))
-    held = np.zeros(len(times), dtype=bool)
-    for k, track in enumerate(tracks):
-        if track is not None and len(track.times):
-            values[:, k] = track.at(times)
-    if present:
-        before = np.searchsorted(present[0].times, times, side="right") - 1
-        held = present[0].holds()[np.clip(before, 0, None)]
-    image = values @ part.matrix.T
-    return {
-        name: Keyframes.of(Trajectory(name, times, image[:, k], held=held)).to_trajectory(
-            Trajectory(name, times, image[:, k])
-        )
-        for k, name in enumerate(targets)
-    }

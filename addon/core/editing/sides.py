@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..kinematics import joint_frames_world
-from ..model import Array, Mechanism, Plane
+from ..mass_properties import body_center
+from ..model import Array, Body, Joint, Mechanism, Plane
 
 #: Words and letters of names that denote the side. A single letter counts where it is separate: ``leg_L``,
 #: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
@@ -85,8 +86,9 @@ def pairs_by_name(names: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def pairs_by_twin(twins: Mapping[str, str | None]) -> dict[str, str]:
-    """Pair parts by their twins (id -> id), in both directions, where each is the other's twin."""
+def pairs_by_twin(parts: Iterable[Body] | Iterable[Joint]) -> dict[str, str]:
+    """Pair bodies, or joints, by their twins (id -> id), in both directions, where each is the other's twin."""
+    twins = {part.id: part.twin for part in parts}
     return {
         key: other for key, other in twins.items() if other is not None and other != key and twins.get(other) == key
     }
@@ -168,8 +170,8 @@ def find_mirror_plane(mechanism: Mechanism) -> Plane | None:
 
 def _find_pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Pair bodies and joints; the third result are the joints that were paired by their names."""
-    bodies = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
-    joints = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    bodies = pairs_by_twin(mechanism.bodies)
+    joints = pairs_by_twin(mechanism.joints)
     named = pairs_by_name({joint.id: joint.name for joint in mechanism.joints if joint.id not in joints})
     bodies |= pairs_by_name({body.id: body.name for body in mechanism.bodies if body.id not in bodies})
     return bodies, joints | named, named
@@ -177,7 +179,7 @@ def _find_pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], d
 
 def _pair_positions(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
     """Return the positions of the two parts of each pair, (n, 2, 3)."""
-    points = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
+    points = {body.id: body_center(body) for body in mechanism.bodies}
     frames = joint_frames_world(mechanism) if joints else {}
     here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
     here += [(frames[key][:3, 3], frames[other][:3, 3]) for key, other in joints.items() if key < other]

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world
+from ..mass_properties import body_center
 from ..model import Array, Body, Joint, Mechanism, Plane
 from ..naming import unique_name
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
@@ -178,8 +179,8 @@ def _unlink_misplaced_twins(mechanism: Mechanism, came: Collection[str], plane: 
     """
     bodies = body_by_id(mechanism)
     parts: list[Body | Joint] = [*mechanism.bodies, *mechanism.joints]
-    pairs = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
-    pairs |= pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    pairs = pairs_by_twin(mechanism.bodies)
+    pairs |= pairs_by_twin(mechanism.joints)
     places = {part.id: _position(part, bodies) for part in parts if part.id in pairs}
     if not places:
         return 0
@@ -199,4 +200,4 @@ def _unlink_misplaced_twins(mechanism: Mechanism, came: Collection[str], plane: 
 def _position(part: Body | Joint, bodies: Mapping[str, Body]) -> Array:
     if isinstance(part, Joint):
         return joint_frame_world(part, bodies)[:3, 3]
-    return part.pose[:3, :3] @ part.com + part.pose[:3, 3]
+    return body_center(part)

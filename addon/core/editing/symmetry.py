@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
+from ..mass_properties import body_center
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
@@ -58,7 +59,7 @@ def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) ->
             hundredth of the mechanism's size. Such pairs are also alike (types of shapes and mass; kinds of dofs), and
             no other part is as near.
     """
-    bodies, joints = _body_positions(mechanism), _joint_positions(mechanism)
+    bodies, joints = {body.id: body_center(body) for body in mechanism.bodies}, _joint_positions(mechanism)
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
     size = float(np.ptp(every, axis=0).max()) if len(every) else 0.0
     reach = max(near if near is not None else 0.01 * size, 1e-9)
@@ -68,10 +69,6 @@ def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) ->
         *_twin_candidates("body", free_bodies, {key: bodies[key] for key in free_bodies}, plane, reach),
         *_twin_candidates("joint", free_joints, {key: joints[key] for key in free_joints}, plane, reach),
     ]
-
-
-def _body_positions(mechanism: Mechanism) -> dict[str, Array]:
-    return {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
 
 
 def _joint_positions(mechanism: Mechanism) -> dict[str, Array]:
@@ -165,8 +162,8 @@ def add_twins(
         ValueError: None of these parts lacks a twin.
     """
     ids = {*body_by_id(mechanism), *joint_by_id(mechanism)}
-    mates = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
-    paired = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    mates = pairs_by_twin(mechanism.bodies)
+    paired = pairs_by_twin(mechanism.joints)
     alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in mates]
     carried = {body.id for body in alone}
     single = [
@@ -297,7 +294,7 @@ def mirror_twins(
         colors: Mirror colors too.
         assembled: Initial values (size,) at which closed loops are assembled, by joint id.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
+    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
     images = {mates[own]: own for own in bodies}
     made = {twin: mirror_body(known[own], plane, known[twin], kept.get(own, ())) for twin, own in images.items()}
     for twin, image in made.items() if not colors else ():
@@ -306,7 +303,7 @@ def mirror_twins(
     after = with_bodies(mechanism, made.values())
     after = with_joints(after, [_joint_kept_in_place(each, known, made) for each in mechanism.joints])
     every, known = joint_by_id(after), body_by_id(after)
-    paired, begun = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints}), dict[str, Array]()
+    paired, begun = pairs_by_twin(mechanism.joints), dict[str, Array]()
     twins = list[Joint]()
     for own in joints:
         joint, its = every[own], every[paired[own]]
@@ -325,8 +322,8 @@ def copy_values_to_twins(
 
     Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
-    every, paired = joint_by_id(mechanism), pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
+    every, paired = joint_by_id(mechanism), pairs_by_twin(mechanism.joints)
     twins, begun = list[Joint](), dict[str, Array]()
     for own in joints:
         joint, twin = every[own], every[paired[own]]
@@ -531,7 +528,7 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
 
     Of a limb only the part at its beginning is listed.
     """
-    places = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies if body.active}
+    places = {body.id: body_center(body) for body in mechanism.bodies if body.active}
     alone = _unpaired_off_plane(places, sides.bodies, sides)
     if not sides.bodies or len(alone) > len(sides.bodies):
         return []

@@ -417,8 +417,8 @@ class _RestraintMirror:
             mechanism,
             plane,
             {body.id: body for body in mechanism.bodies},
-            pairs_by_twin({body.id: body.twin for body in mechanism.bodies}),
-            pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints}),
+            pairs_by_twin(mechanism.bodies),
+            pairs_by_twin(mechanism.joints),
         )
 
     def is_led(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:

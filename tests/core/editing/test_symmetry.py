@@ -113,8 +113,8 @@ def test_an_uncertain_mirror_plane_reports_less() -> None:
 
 def twins(mechanism: Mechanism) -> dict[str, dict[str, str]]:
     return {
-        "BODY": pairs_by_twin({body.id: body.twin for body in mechanism.bodies}),
-        "JOINT": pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints}),
+        "BODY": pairs_by_twin(mechanism.bodies),
+        "JOINT": pairs_by_twin(mechanism.joints),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....core.editing import symmetry
 from ....core.editing.sides import find_mirror_plane, find_sides
-from ....core.editing.symmetry import TwinCandidate, TwinDifference
+from ....core.editing.symmetry import TwinCandidate
 from ....core.editing.twins import mirror_restraint_records
 from ....core.model import Array, Mechanism, Plane
 from ....core.report import Message, Report
@@ -129,13 +129,6 @@ def twin_candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[T
     assign_ids(rig)
     mechanism = extract(rig)
     return symmetry.find_twins(mechanism, plane or find_sides(mechanism).plane)
-
-
-def twin_differences(rig: bpy.types.Object) -> list[TwinDifference]:
-    """Return the differences between the twins of a mechanism."""
-    assign_ids(rig)
-    mechanism = extract(rig)
-    return symmetry.compare_twins(mechanism, find_sides(mechanism))
 
 
 # ---------------------------------------------------------------- links

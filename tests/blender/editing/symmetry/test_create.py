@@ -16,13 +16,12 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.symmetry.appearance import all_differences
-from addon.blender.editing.symmetry.twins import twin_differences
 from addon.blender.rig.pose_channels import read_pose, write_pose
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_sides
 from addon.core.editing.symmetry import compare_twins
 from tests.support.authoring_helpers import cylinder
-from tests.support.mirror_helpers import misses
+from tests.support.mirror_helpers import misses, twin_differences
 from tests.support.scenes import body, imported, joint_of, now, pick, the_rig
 from tests.support.snapshot import differences, snapshot
 

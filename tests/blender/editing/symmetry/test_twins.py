@@ -26,7 +26,6 @@ from addon.blender.editing.symmetry.twins import (
     create_twins,
     mirror_to_twins,
     require_plane,
-    twin_differences,
     unlink_twins,
 )
 from addon.blender.reconcile.rig_update import update_armature
@@ -35,7 +34,7 @@ from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_sides
 from addon.core.editing.symmetry import compare_twins
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world
-from tests.support.mirror_helpers import misses
+from tests.support.mirror_helpers import misses, twin_differences
 from tests.support.scenes import body, found, imported, joint_of, made, now, pick, the_rig
 
 
