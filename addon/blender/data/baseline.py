@@ -21,6 +21,7 @@ import numpy as np
 from ...core.model import Array
 from .access import record_of
 from .conversion import flatten_pose, unflatten_pose
+from .datablocks import mesh_points
 from .facts import MATERIAL_COLOR_TOLERANCE
 
 
@@ -72,9 +73,8 @@ def bone_baseline(empty: bpy.types.Object) -> list[float]:
 
 def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:
     """Return figures (4,) that detect an edit of a mesh: vertex count, then the mean square of each coordinate."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
+    points = mesh_points(mesh)
+    spread = (points**2).mean(axis=0) if len(points) else np.zeros(3)
     return [float(len(mesh.vertices)), *spread.tolist()]
 
 
@@ -83,9 +83,7 @@ def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
 
     Zeros where it has no such vertices.
     """
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    points = points.reshape(-1, 3).astype(np.float64)
+    points = mesh_points(mesh)
     if len(points) < 4:
         return [0.0] * 16
     chosen = [0]

@@ -36,6 +36,13 @@ CreationTask = Generator[ObjectRequests, list[bpy.types.Object], T]
 _MAX_NAMED_LOOKUPS = 4000
 
 
+def mesh_points(mesh: bpy.types.Mesh) -> Array:
+    """Return the vertices (n, 3) of a mesh."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    return points.reshape(-1, 3).astype(np.float64)
+
+
 def create_objects(wanted: ObjectRequests) -> list[bpy.types.Object]:
     """Create objects, linked to no collection yet.
 

@@ -20,7 +20,7 @@ from ...core.primitive_fit import FittedSolid, fit_surface
 from ...core.report import Message, Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.datablocks import newest_session_uid, remove_datablocks_since
+from ..data.datablocks import mesh_points, newest_session_uid, remove_datablocks_since
 from ..data.queries import part_ids, parts_by_id, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
 from ..reconcile.foreign_objects import AdoptedMesh, replace_mesh
@@ -55,12 +55,10 @@ def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Fitt
         scale: Scale (3,) of its object.
         as_mesh: Never fit a primitive.
     """
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     mesh.calc_loop_triangles()
     triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
     mesh.loop_triangles.foreach_get("vertices", triangles)  # type: ignore[arg-type]
-    return fit_surface(points.reshape(-1, 3).astype(np.float64) * scale, triangles.reshape(-1, 3), as_mesh)
+    return fit_surface(mesh_points(mesh) * scale, triangles.reshape(-1, 3), as_mesh)
 
 
 def make_body(

@@ -25,6 +25,7 @@ from ...core.model import Array, Mechanism, Plane
 from ...core.report import Message, Report
 from ...core.transforms import rotation_with_z
 from ..data.access import record_of
+from ..data.datablocks import mesh_points
 from ..data.queries import parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
@@ -205,11 +206,8 @@ def joint_placement(
 
 
 def _world_points(obj: bpy.types.Object) -> Array:
-    mesh = cast(bpy.types.Mesh, obj.data)
-    numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", numbers)  # type: ignore[arg-type]
     world = np.array(obj.matrix_world, dtype=np.float64)
-    return numbers.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
+    return mesh_points(cast(bpy.types.Mesh, obj.data)) @ world[:3, :3].T + world[:3, 3]
 
 
 def _pose_with_axis(place: Array, axis: Array) -> Matrix:

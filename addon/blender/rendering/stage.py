@@ -18,6 +18,7 @@ from mathutils import Matrix, Quaternion, Vector
 from ...core.model import Array
 from ..animation.keying import fill_curve
 from ..compat import action_curves, active_nodes, ensure_node_tree, new_curve, use_action
+from ..data.datablocks import mesh_points
 from .burn_in import TABLE_SHARE, has_room_beside
 from .camera import LENS, SENSOR, CameraShot, Margins, half_angle_tangents, make_shot, plan_shot
 from .engines import WORKBENCH, set_up_engine, set_up_picture
@@ -86,9 +87,7 @@ def stand_in_mesh(
 
 def bevel_edges(mesh: bpy.types.Mesh) -> None:
     """Bevel the sharp edges of a closed mesh a little."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)
-    sides = np.ptp(points.reshape(-1, 3), axis=0)
+    sides = np.ptp(mesh_points(mesh), axis=0)
     width = BEVEL_SHARE * float(sides.min())
     shape = bmesh.new()
     shape.from_mesh(mesh)

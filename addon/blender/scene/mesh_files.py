@@ -28,7 +28,7 @@ from ...formats.meshes.obj import MATERIAL_LIBRARY, MAX_PATH_LENGTH, sanitize_ob
 from ...formats.meshes.ply import check_ply
 from ...formats.text.file_io import check_size, read_bytes
 from ..data import preferences
-from ..data.datablocks import datablocks_since, newest_session_uid
+from ..data.datablocks import datablocks_since, mesh_points, newest_session_uid
 from .materials import plain_material
 from .temporary_scene import operator_context, scratch_scene
 
@@ -321,7 +321,7 @@ class MeshFiles:
             mesh = self._read_file(path, shape)
             if not len(mesh.polygons):
                 raise MeshError("the file contains no polygons", path=str(path))
-            if not np.isfinite(_coordinates(mesh)).all():
+            if not np.isfinite(mesh_points(mesh)).all():
                 raise MeshError("the mesh has coordinates that are not finite", path=str(path))
             mesh.name = path.stem
             made = datablocks_since(moment, MESH_IMPORT_KINDS)
@@ -357,12 +357,6 @@ class MeshFiles:
 def _first_line(error: Exception) -> str:
     text = str(error).strip().removeprefix("Error: ")
     return text.splitlines()[0] if text else type(error).__name__
-
-
-def _coordinates(mesh: bpy.types.Mesh) -> np.ndarray:
-    found = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", found)
-    return found
 
 
 def _still_exists(block: Any) -> bool:

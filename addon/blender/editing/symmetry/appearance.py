@@ -26,6 +26,7 @@ from ...data.access import record_of
 from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_baseline, write_name
 from ...data.conversion import flatten_pose, read_shape
 from ...data.copied_mechanisms import copy_into_same_collections
+from ...data.datablocks import mesh_points
 from ...data.queries import file_name, twins_by_part
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...reconcile.rig_update import assign_ids
@@ -35,13 +36,6 @@ from ...scene.read.mechanism import extract
 
 #: Tolerance of equal surfaces, as a share of their size.
 _SURFACE_TOLERANCE = 5e-3
-
-
-def mesh_points(mesh: bpy.types.Mesh, scale: Array) -> Array:
-    """Return the vertices (n, 3) of a mesh at the scale of its object, in its axes."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
-    return points.reshape(-1, 3).astype(np.float64) * scale
 
 
 def mesh_surface_distance(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.Mesh) -> float:
@@ -248,7 +242,7 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
 
 def _mesh_distance(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
     """Return the largest distance between the mirror image of a scaled mesh and another (``mesh_surface_distance``)."""
-    return mesh_surface_distance(mesh_points(one, scales[0]) @ flip, one, mesh_points(other, scales[1]), other)
+    return mesh_surface_distance(mesh_points(one) * scales[0] @ flip, one, mesh_points(other) * scales[1], other)
 
 
 #: Tolerance of equal vertices of mirror images, as a share of the size of the mesh.
@@ -375,8 +369,7 @@ def _have_equal_materials(one: list[bpy.types.Material | None], other: list[bpy.
 
 def _are_mirror_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, poses: tuple[Array, Array]) -> bool:
     mine, its = (
-        mesh_points(mesh, np.ones(3)) @ pose[:3, :3].T + pose[:3, 3]
-        for mesh, pose in zip((one, other), poses, strict=True)
+        mesh_points(mesh) @ pose[:3, :3].T + pose[:3, 3] for mesh, pose in zip((one, other), poses, strict=True)
     )
     mine = mine @ flip
     if not len(mine) or not len(its):

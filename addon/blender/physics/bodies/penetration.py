@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ....core.model import Array
 from ....core.run_metrics import BodyPenetration
 from ...data.access import rigid_body_of
+from ...data.datablocks import mesh_points
 
 #: Cache of the vertices (n, 3) of meshes: many bodies share theirs.
 PointsByMesh = dict[bpy.types.ID, Array]
@@ -80,9 +81,7 @@ def rotation_and_scale(poses: Array) -> tuple[Array, Array]:
 
 def _points(mesh: bpy.types.Mesh, measured: PointsByMesh) -> Array:
     if mesh not in measured:
-        numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-        mesh.vertices.foreach_get("co", numbers)
-        measured[mesh] = numbers.reshape(-1, 3).astype(np.float64)
+        measured[mesh] = mesh_points(mesh)
     return measured[mesh]
 
 

@@ -14,7 +14,7 @@ import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import bpy
 import numpy as np
@@ -25,6 +25,7 @@ from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
 from ...data.channels import settings_curves
 from ...data.conversion import flatten_pose, joint_has_stops
+from ...data.datablocks import mesh_points
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleSteps, KnuckleWorldBackup
@@ -294,9 +295,7 @@ def _body_lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object,
 
 
 def _mesh_extent(mesh: bpy.types.Mesh) -> float:
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", cast(Any, points))
-    return float(np.ptp(points.reshape(-1, 3), axis=0).max()) if len(points) else 0.0
+    return float(np.ptp(mesh_points(mesh), axis=0).max()) if len(mesh.vertices) else 0.0
 
 
 def _largest_distance(bodies: Sequence[bpy.types.Object]) -> float:

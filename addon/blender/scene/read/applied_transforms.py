@@ -7,7 +7,7 @@ separated from their shapes.
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import cast
 
 import bpy
 import numpy as np
@@ -18,6 +18,7 @@ from ....core.report import Message, Report
 from ...data.access import armature_of, bone_record, record_of, settings
 from ...data.baseline import baseline_pose
 from ...data.conversion import read_shape
+from ...data.datablocks import mesh_points
 from ..meshes import primitive_mesh
 
 #: Tolerance of entries of rotation matrices.
@@ -99,7 +100,7 @@ def applied_mesh_transform(obj: bpy.types.Object, design: Matrix) -> Matrix | No
     if obj.type != "MESH":
         return None
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    points = _mesh_points(obj)
+    points = mesh_points(cast(bpy.types.Mesh, obj.data))
     if not shapes or not len(points) or any(shape.type == "mesh" and not shape.mesh for shape in shapes):
         return None
     if any(shape.type in {"mesh", "plane"} for shape in shapes):
@@ -146,13 +147,6 @@ def _transform_from_reference_points(obj: bpy.types.Object, points: Array) -> Ar
     one = np.ones((4, 1))
     before, after = np.hstack([corners[:, 1:], one]), np.hstack([points[numbers], one])
     return cast(Array, np.linalg.solve(before, after).T)
-
-
-def _mesh_points(obj: bpy.types.Object) -> Array:
-    mesh = cast(bpy.types.Mesh, obj.data)
-    out = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", cast(Any, out))
-    return out.reshape(-1, 3).astype(np.float64)
 
 
 def _shape_points(shapes: list[Shape], com: Array) -> Array:

@@ -19,6 +19,7 @@ from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
 from ...data.baseline import baseline_pose, mesh_fingerprint
 from ...data.conversion import flatten_pose, read_shape
+from ...data.datablocks import mesh_points
 from ...data.facts import ROTATION_ENTRY_TOLERANCE, shortest_float
 
 #: Tolerance of coordinates, in units in the last place of the largest of them: Blender's tools transform them to the
@@ -189,8 +190,6 @@ def _differs_from_file(obj: bpy.types.Object) -> bool:
 
 def _vertices_and_face_centers(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
     """Return the vertices (n, 3) of a mesh and the centers (m, 3) of its polygons."""
-    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)
     mesh.polygons.foreach_get("center", middles)  # type: ignore[arg-type]
-    return points.reshape(-1, 3).astype(np.float64), middles.reshape(-1, 3).astype(np.float64)
+    return mesh_points(mesh), middles.reshape(-1, 3).astype(np.float64)

@@ -17,6 +17,7 @@ from ....formats.document.conversion_losses import ConversionLosses
 from ....formats.meshes.copy import IS_WRITTEN
 from ....formats.meshes.obj import format_obj
 from ....formats.text.file_io import make_folder, write_atomically
+from ...data.datablocks import mesh_points
 from ...data.queries import all_parts
 from ..meshes import mesh_file_name
 from .design_poses import DesignPoses
@@ -116,14 +117,13 @@ def _mesh_surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Arra
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     mesh = evaluated.to_mesh()
     try:
-        numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-        mesh.vertices.foreach_get("co", numbers)  # type: ignore[arg-type]
+        points = mesh_points(mesh)
         polygons = [tuple(polygon.vertices) for polygon in mesh.polygons]
     finally:
         evaluated.to_mesh_clear()
     if np.prod(scale) < 0.0:
         polygons = [polygon[::-1] for polygon in polygons]
-    return numbers.reshape(-1, 3).astype(np.float64) * scale + body.com, polygons
+    return points * scale + body.com, polygons
 
 
 def _bounding_box_shape(shape: Shape, points: Array) -> Shape:

@@ -14,6 +14,7 @@ from ....core.report import Message, Report, count_with_noun
 from ....core.up_axis import rotate_mechanism, upright_transform
 from ....formats.text.file_io import write_transaction
 from ...data.access import record_of, settings
+from ...data.datablocks import mesh_points
 from ...data.preferences import ignore_collada_units, mesh_folders, overlay_defaults
 from ...data.queries import collection_of, parts, require_rig, rig_in, rigs_in
 from ...editing.repair.checks import report_findings
@@ -96,10 +97,8 @@ def _is_factory_cube(cube: Any) -> bool:
         return False
     if (len(mesh.vertices), len(mesh.edges), len(mesh.polygons)) != (8, 12, 6):
         return False
-    corners = np.empty(24, dtype=np.float32)
-    mesh.vertices.foreach_get("co", corners)
     signs = (-1.0, 1.0)
-    if set(map(tuple, corners.reshape(8, 3).tolist())) != {(x, y, z) for x in signs for y in signs for z in signs}:
+    if set(map(tuple, mesh_points(mesh).tolist())) != {(x, y, z) for x in signs for y in signs for z in signs}:
         return False
     if len(mesh.materials) != 1 or mesh.materials[0] is None or mesh.materials[0].name != "Material":
         return False
