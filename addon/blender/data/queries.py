@@ -551,6 +551,13 @@ def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]
     return out
 
 
+def ids_among(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
+    """Return the ids of a mechanism's bodies and of its joints among objects."""
+    chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
+    bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
+    return bodies, joints
+
+
 def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the twin of a body or joint if they refer to each other, or None. Copies have none.
 

@@ -26,7 +26,7 @@ from ...core.report import Message, Report
 from ...core.transforms import rotation_with_z
 from ..data.access import record_of
 from ..data.datablocks import mesh_points
-from ..data.queries import parts, parts_by_id
+from ..data.queries import ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update
@@ -132,8 +132,7 @@ def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -
         ValueError: None of the objects is a body or joint of the mechanism.
     """
     assign_ids(rig)
-    chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
-    bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
+    bodies, joints = ids_among(rig, objects)
     mechanism = extract_design(rig)
     known = {joint.id for joint in mechanism.joints}
     lost = [empty for empty in _joints_of(rig, bodies, joints) if record_of(empty).source_id not in known]
@@ -295,14 +294,7 @@ def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: b
     """
     assign_ids(rig)
     mechanism = extract(rig)
-    return limbs.find_limb(mechanism, current_tree(rig, mechanism), *_part_ids(rig, objects), whole=whole)
-
-
-def _part_ids(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
-    """Return the ids of the bodies and of the joints among objects."""
-    chosen = [record_of(obj) for obj in objects if record_of(obj).model == rig]
-    bodies, joints = ({each.source_id for each in chosen if each.role == role} for role in ("BODY", "JOINT"))
-    return bodies, joints
+    return limbs.find_limb(mechanism, current_tree(rig, mechanism), *ids_among(rig, objects), whole=whole)
 
 
 def limb_objects(rig: bpy.types.Object, limb: Limb) -> list[bpy.types.Object]:
@@ -345,7 +337,7 @@ def copy_limb(
     if led_by is None:
         offsets = limbs.equal_offsets(limb, offset)
     else:
-        offsets = limbs.mirrored_offsets(mechanism, limb, _part_ids(rig, led_by), offset, require_plane(rig))
+        offsets = limbs.mirrored_offsets(mechanism, limb, ids_among(rig, led_by), offset, require_plane(rig))
     edit = limbs.duplicate_limb(mechanism, limb, offsets, present.pose, keep_twins=led_by is not None)
     report.extend(update(rig, edit, present))
     known = parts_by_id(rig, "BODY") | parts_by_id(rig, "JOINT")

@@ -183,7 +183,9 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
 
 
 def _finding_objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
-    known = parts_by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
+    known: Any = bpy.data.objects
+    if finding.kind != "object":
+        known = parts_by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
     return [known[part] for part in finding.parts if part in known]
 
 
@@ -238,7 +240,7 @@ def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
 
 
 def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
-    reattach_shapes(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+    reattach_shapes(rig, _finding_objects(rig, finding))
     return "Parented to its body"
 
 
@@ -253,7 +255,7 @@ def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
 
 
 def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
-    chosen = [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects]
+    chosen = _finding_objects(rig, finding)
     link_parts(rig, [*chosen, *(child for obj in chosen for child in obj.children if record_of(child).role == "SHAPE")])
     update_armature(rig, made=chosen)
     return "Moved to the mechanism's collection"
@@ -274,8 +276,8 @@ def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:
     return "Mesh of the shape restored"
 
 
-def _delete_object(_rig: bpy.types.Object, finding: Finding) -> str:
-    bpy.data.batch_remove([bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+def _delete_object(rig: bpy.types.Object, finding: Finding) -> str:
+    bpy.data.batch_remove(_finding_objects(rig, finding))
     return "Object deleted"
 
 

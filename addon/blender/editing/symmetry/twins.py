@@ -28,6 +28,7 @@ from ...data.conversion import (
 )
 from ...data.documents import read_document
 from ...data.queries import (
+    ids_among,
     is_foreign,
     joint_bones,
     parts,
@@ -158,14 +159,10 @@ def link_twins(*pairs: ObjectPair) -> None:
 
 def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
     """Unlink parts from their twins."""
-    chosen = [record_of(obj) for obj in objects]
-    for rig in dict.fromkeys(record.model for record in chosen):
+    chosen = list(objects)
+    for rig in dict.fromkeys(record_of(obj).model for obj in chosen):
         assign_ids(rig)
-        bodies, joints = (
-            [record.source_id for record in chosen if record.model == rig and record.role == role]
-            for role in ("BODY", "JOINT")
-        )
-        update_records(rig, symmetry.unlink_parts(read_records(rig), bodies, joints))
+        update_records(rig, symmetry.unlink_parts(read_records(rig), *ids_among(rig, chosen)))
 
 
 # ---------------------------------------------------------------- mirroring to twins
@@ -269,12 +266,12 @@ def create_twins(
     Raises:
         ValueError: No part lacks a twin, or there is no mirror plane.
     """
-    chosen = [record_of(obj) for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
-    rig = next((record.model for record in chosen), None)
+    chosen = [obj for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
+    rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
         raise ValueError("Selection: no body or joint of the mechanism. Select those that get a twin")
     assign_ids(rig)
-    bodies, joints = ({record.source_id for record in chosen if record.role == role} for role in ("BODY", "JOINT"))
+    bodies, joints = ids_among(rig, chosen)
     between, report, looks = plane or require_plane(rig), Report(), MeshMirror()
     present = begin_edit(rig)
     with physics_suspended(rig, report) as frictions:
@@ -402,8 +399,7 @@ def mirror_part_restraints(
     if base is None or not base.restraints:
         return
     mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
-    ids = {role: {record_of(obj).source_id for obj in led if record_of(obj).role == role} for role in ("BODY", "JOINT")}
-    images, left_out = mirror_restraint_records(mechanism, plane, ids["BODY"], ids["JOINT"])
+    images, left_out = mirror_restraint_records(mechanism, plane, *ids_among(rig, led))
     for name in left_out:
         report.warn(
             "restraint-not-mirrored",
