@@ -49,7 +49,7 @@ from ..reconcile.foreign_objects import (
     remove_lost_drivers,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
+from ..reconcile.rig_update import assign_ids, assign_shape_ids, begin_edit, physics_suspended
 from ..reconcile.update import write_parts
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
@@ -451,13 +451,11 @@ def _write_ids_and_names(other: bpy.types.Object, merged: Merge) -> None:
             part = known.get(ids.get(record.source_id, ""))
             if part is None:
                 continue  # a joint that lost a body
-            for child in obj.children:
-                at, _slash, number = record_of(child).source_id.rpartition("/")
-                if record_of(child).role == "SHAPE" and at == record.source_id:
-                    record_of(child).source_id = f"{part.id}/{number}"
             if part.name != file_name(obj):
                 obj.name = part.name
-            record.source_id, record.copy_of, record.source_name, record.twin = part.id, "", part.name, part.twin or ""
+            before, record.source_id = record.source_id, part.id
+            record.copy_of, record.source_name, record.twin = "", part.name, part.twin or ""
+            assign_shape_ids(obj, before)
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

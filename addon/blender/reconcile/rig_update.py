@@ -251,14 +251,21 @@ def assign_ids(rig: bpy.types.Object) -> None:
             record.source_id = own
             record.source_name = obj.name
             record_baseline_name(obj)
-            there = set()
-            for child in obj.children:
-                at, _slash, number = record_of(child).source_id.rpartition("/")
-                if record_of(child).role == "SHAPE" and at == before:
-                    record_of(child).source_id = f"{own}/{number}"
-                    there.add(record_of(child).shape)
+            there = assign_shape_ids(obj, before)
             stood_for = {number for number, shape in enumerate(record.shapes) if shape.has_child}
             record.without_children = not stood_for <= there
+
+
+def assign_shape_ids(obj: bpy.types.Object, before: str) -> set[int]:
+    """Give the collision shapes of a body, whose id was ``before``, ids with its present one; return their indices."""
+    there = set()
+    for child in obj.children:
+        record = record_of(child)
+        at, _slash, number = record.source_id.rpartition("/")
+        if record.role == "SHAPE" and at == before:
+            record.source_id = f"{record_of(obj).source_id}/{number}"
+            there.add(record.shape)
+    return there
 
 
 @contextmanager
