@@ -109,3 +109,26 @@ def test_a_model_knows_that_its_joints_were_moved_by_hand(blank: Any) -> None:
     bpy.context.view_layer.objects.active = rig
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
     assert moved_joints(rig) == []
+
+
+def test_bones_get_their_channels_back_and_keep_what_the_user_gave_them(blank: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    bones = rig.pose.bones
+    root = next(bone for bone in bones if bone.bone.knuckle.root)
+    stopped, shaped = [bone for bone in bones if bone.use_ik_limit_z][:2]
+    usual = [stopped.rotation_mode, stopped.lock_rotation[:], stopped.lock_ik_x, stopped.ik_min_z, stopped.ik_max_z]
+    stops = [stopped.constraints[0].min_z, stopped.constraints[0].max_z]
+    root.lock_location, root.rotation_mode = (True, False, True), "XYZ"
+    stopped.rotation_mode, stopped.lock_rotation, stopped.lock_ik_x = "QUATERNION", (False, True, True), False
+    stopped.use_ik_limit_z, stopped.ik_min_z, stopped.ik_max_z = False, -0.5, 0.5
+    stopped.constraints.remove(stopped.constraints[0])
+    own = shaped.constraints.new("COPY_ROTATION")
+    shaped.custom_shape = mine = bpy.data.objects.new("Mine", None)
+    shaped.constraints["Stops"].mute = True
+    update_armature(rig)
+    stopped, shaped, root = (rig.pose.bones[bone.name] for bone in (stopped, shaped, root))
+    now = [stopped.rotation_mode, stopped.lock_rotation[:], stopped.lock_ik_x, stopped.ik_min_z, stopped.ik_max_z]
+    assert now == usual and stopped.use_ik_limit_z
+    assert [stopped.constraints[0].min_z, stopped.constraints[0].max_z] == stops
+    assert root.lock_location[:] == (True, False, True) and root.rotation_mode == "QUATERNION"
+    assert shaped.custom_shape == mine and own in shaped.constraints[:] and shaped.constraints["Stops"].mute
