@@ -197,10 +197,13 @@ def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
 
 
 def is_screw_driver_curve(curve: bpy.types.FCurve) -> bool:
-    """Return whether a driver is the one that slides a screw joint's bone as it rotates."""
+    """Return whether a driver is the one that slides a screw joint's bone as it rotates; False for keyframes."""
     driver = curve.driver
-    names = [variable.name for variable in driver.variables] if driver is not None else []
-    return driver is not None and names == ["angle"] and driver.expression.startswith("angle * ")
+    if driver is None or [each.name for each in driver.variables] != ["angle"]:
+        return False
+    source = driver.variables[0].targets[0].id
+    own = isinstance(source, bpy.types.Object) and source.type == "ARMATURE"
+    return own and driver.expression.startswith("angle * ")
 
 
 def block_rotation(rig: bpy.types.Object, bone: str) -> Array:

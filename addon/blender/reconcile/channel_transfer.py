@@ -18,13 +18,12 @@ from ..animation.actions import active_action
 from ..animation.keying import MIN_KEY_SPACING
 from ..compat import action_curves, new_curve
 from ..data.access import record_of
-from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, servo_channels
+from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, is_screw_driver_curve, servo_channels
 from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
 from ..events.signals import writing_records
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
-from ..scene.armature import is_screw_driver
 from .rig_state import RigState
 
 ChannelPath = tuple[str, int]
@@ -207,7 +206,7 @@ def _move_curves(
 ) -> None:
     """Move curves and drivers of a mechanism to the new channels of their joint values; remove those without one."""
     for curves in _curve_owners(rig, present):
-        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver(curve.driver)]
+        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver_curve(curve)]
         going = [(curve, *moved[place]) for curve, place in found if place in moved]
         for curve in [curve for curve, place in found if place in gone]:
             curves.remove(curve)

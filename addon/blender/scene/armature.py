@@ -15,7 +15,7 @@ from mathutils import Matrix
 from ...core.model import DOF_SIZE, Array, Dof
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
-from ..data.channels import bone_path
+from ..data.channels import bone_path, is_screw_driver_curve
 from ..data.datablocks import BulkObjects
 from ..data.queries import mechanism_bones, parts
 from ..rig.ball_channels import block_bone_channels
@@ -241,17 +241,8 @@ def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
         return
     paths = {bone_path(name, "location") for name in bones}
     for curve in list(data.drivers):
-        if curve.data_path in paths and is_screw_driver(curve.driver):
+        if curve.data_path in paths and is_screw_driver_curve(curve):
             data.drivers.remove(curve)
-
-
-def is_screw_driver(driver: bpy.types.Driver | None) -> bool:
-    """Return whether a driver makes the sliding bone of a screw follow the rotating one."""
-    if driver is None or [each.name for each in driver.variables] != ["angle"]:
-        return False
-    source = driver.variables[0].targets[0].id
-    own = isinstance(source, bpy.types.Object) and source.type == "ARMATURE"
-    return own and driver.expression.startswith("angle * ")
 
 
 def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:
