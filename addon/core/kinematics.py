@@ -472,6 +472,13 @@ class LinkMotion:
         return frames
 
 
+def split_coordinates(dofs: Sequence[Dof], values: Array | None) -> list[Array]:
+    """Split the values (size,) of a joint by its degrees of freedom; None: the file's initial values."""
+    if values is None or not dofs:
+        return [dof.initial for dof in dofs]
+    return np.split(values, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
+
+
 def split_by_dof(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:

@@ -12,7 +12,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.model import DOF_SIZE, Array, Dof
+from ...core.kinematics import split_coordinates
+from ...core.model import Array, Dof
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import bone_path, is_screw_driver_curve
@@ -243,13 +244,6 @@ def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
     for curve in list(data.drivers):
         if curve.data_path in paths and is_screw_driver_curve(curve):
             data.drivers.remove(curve)
-
-
-def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:
-    """Split a joint's coordinates (size,) dof by dof; None: the file's."""
-    if joint is None or not dofs:
-        return [dof.initial for dof in dofs]
-    return np.split(joint, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
 
 
 def pose_initially(pose: bpy.types.PoseBone, bone: BonePlan, place: DofPlacement, dof: Dof, start: Array) -> None:

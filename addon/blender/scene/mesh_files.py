@@ -28,7 +28,7 @@ from ...formats.meshes.obj import MATERIAL_LIBRARY, MAX_PATH_LENGTH, sanitize_ob
 from ...formats.meshes.ply import check_ply
 from ...formats.text.file_io import check_size, read_bytes
 from ..data import preferences
-from ..data.datablocks import datablocks_since, mesh_points, newest_session_uid
+from ..data.datablocks import datablocks_since, mesh_points, newest_session_uid, still_exists
 from .materials import plain_material
 from .temporary_scene import operator_context, scratch_scene
 
@@ -299,8 +299,8 @@ class MeshFiles:
             self._report.warn(*mesh_error_entry(name, is_seen, trouble, bodies))
         self._failures.clear()
         self._read.clear()
-        made = [block for block in self._made if _still_exists(block)]
-        waste = [block for block in self._unused_meshes if _still_exists(block)]
+        made = [block for block in self._made if still_exists(block)]
+        waste = [block for block in self._unused_meshes if still_exists(block)]
         self._made.clear()
         self._unused_meshes.clear()
         self._importers.close()
@@ -357,10 +357,3 @@ class MeshFiles:
 def _first_line(error: Exception) -> str:
     text = str(error).strip().removeprefix("Error: ")
     return text.splitlines()[0] if text else type(error).__name__
-
-
-def _still_exists(block: Any) -> bool:
-    try:
-        return bool(block.as_pointer())
-    except ReferenceError:  # removed by its recipient
-        return False

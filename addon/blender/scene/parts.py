@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.kinematics import design_openings
+from ...core.kinematics import design_openings, split_coordinates
 from ...core.model import Body, Frame, Joint, Light
 from ...core.report import Report
 from ...core.transforms import inverse
@@ -35,7 +35,7 @@ from ..data.properties.model import KnuckleObject
 from ..data.queries import parts, parts_by_id
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
-from .armature import BoneParenting, split_coordinates
+from .armature import BoneParenting
 from .attachments import create_frames
 from .bodies import create_bodies, create_collision_children
 from .collections import ModelCollections

@@ -16,7 +16,13 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from ..joint_types import convert_dofs
-from ..kinematics import joint_child_frame_world, joint_frame_world, joint_motion, joint_values_from_transform
+from ..kinematics import (
+    joint_child_frame_world,
+    joint_frame_world,
+    joint_motion,
+    joint_values_from_transform,
+    split_coordinates,
+)
 from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
@@ -104,7 +110,7 @@ def adopt_initial_values(mechanism: Mechanism, joint_id: str, values: Mapping[st
 
 
 def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
-    for dof, begins in zip(dofs, _split_by_dof(dofs, values), strict=True):
+    for dof, begins in zip(dofs, split_coordinates(dofs, values), strict=True):
         if DOF_SIZE[dof.kind] == 1:
             dof.position = float(begins[0])
         else:
@@ -136,7 +142,7 @@ def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof],
 
     Degrees of freedom that continue keep their values, as their keyframes do.
     """
-    numbers = dict(zip(map(id, kept), _split_by_dof(old, value), strict=False))
+    numbers = dict(zip(map(id, kept), split_coordinates(old, value), strict=False))
     same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
     motion = _motion(old, value)
     if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
@@ -156,11 +162,6 @@ def _first_indices(dofs: Sequence[Dof]) -> list[int]:
 
 def _concatenate(coordinates: Iterable[Array]) -> Array:
     return np.concatenate([np.zeros(0), *coordinates])
-
-
-def _split_by_dof(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
-    """Split joint values into those of each degree of freedom."""
-    return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
 
 
 def _joint_with(dofs: Sequence[Dof]) -> Joint:
