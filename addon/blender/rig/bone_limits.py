@@ -149,12 +149,15 @@ def set_bone_limits(rig: bpy.types.Object, stops: Mapping[str, Sequence[ChannelS
             if alike and not found and alike in made:
                 constraints.copy(made[alike])
             elif alike:
-                limit = found[0] if found else constraints.new(kind)
+                limit = found[0] if found else made.setdefault(alike, constraints.new(kind))
                 _write_limit_constraint(limit, alike)
-                made[alike] = limit
     for index, axis in enumerate(_AXES):
-        limits = {name: stop.ik_limits for name, here in stops.items() for stop in here if stop.index == index}
-        limits = {name: ends for name, ends in limits.items() if ends != (None, None)}
+        limits = {
+            name: stop.ik_limits
+            for name, here in stops.items()
+            for stop in here
+            if stop.index == index and stop.ik_limits != (None, None)
+        }
         set_bone_property(rig, f"use_ik_limit_{axis}", {name: name in limits for name in stops})
         set_bone_property(rig, f"ik_min_{axis}", {name: low for name, (low, _) in limits.items()})
         set_bone_property(rig, f"ik_max_{axis}", {name: high for name, (_, high) in limits.items()})

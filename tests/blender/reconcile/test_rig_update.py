@@ -12,11 +12,14 @@ import pytest
 
 from addon import formats
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts, rig_in
+from addon.blender.data.queries import joint_bones, parts, rig_in
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.reconcile.rig_update import moved_joints, update_armature
+from addon.blender.rig.bone_limits import update_joint_bone_limits
 from addon.blender.scene.read.mechanism import extract
+from addon.core.model import Dof
 from tests.support.references import CORPUS
+from tests.support.stops_helpers import Z, arms
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 NAMES = [
@@ -132,3 +135,27 @@ def test_bones_get_their_channels_back_and_keep_what_the_user_gave_them(blank: A
     assert [stopped.constraints[0].min_z, stopped.constraints[0].max_z] == stops
     assert root.lock_location[:] == (True, False, True) and root.rotation_mode == "QUATERNION"
     assert shaped.custom_shape == mine and own in shaped.constraints[:] and shaped.constraints["Stops"].mute
+
+
+def test_ik_limits_are_those_of_the_rotation_where_a_slide_has_the_same_axis(blank: Any) -> None:
+    stops = {"lower": -0.5, "upper": 0.25}
+    rig = rig_in(build(arms([[Dof("rotation", Z, **stops), Dof("translation", Z, **stops)]])))
+    bone = next(bone for bone in rig.pose.bones if bone.constraints)
+    axis = next(axis for axis in "xyz" if getattr(bone, f"use_ik_limit_{axis}"))
+    for again in (False, True):
+        if again:
+            update_joint_bone_limits(parts(rig, "JOINT")[0])
+        assert getattr(bone, f"use_ik_limit_{axis}")
+        assert (getattr(bone, f"ik_min_{axis}"), getattr(bone, f"ik_max_{axis}")) == pytest.approx((-0.5, 0.25))
+
+
+def test_new_bones_do_not_take_over_a_muted_limit(blank: Any) -> None:
+    stops = {"lower": -0.5, "upper": 0.25}
+    rig = rig_in(build(arms([[Dof("rotation", Z, **stops)], [Dof("rotation", Z, **stops)]])))
+    first, second = parts(rig, "JOINT")
+    kept, renewed = (joint_bones(rig)[record_of(empty).source_id][0] for empty in (first, second))
+    rig.pose.bones[kept].constraints["Stops"].mute = True
+    rig.pose.bones[renewed].constraints.remove(rig.pose.bones[renewed].constraints["Stops"])
+    update_armature(rig)
+    assert rig.pose.bones[kept].constraints["Stops"].mute
+    assert not rig.pose.bones[renewed].constraints["Stops"].mute
