@@ -132,6 +132,15 @@ def linked_original(rig: bpy.types.Object) -> bpy.types.Object | None:
     return owner if owner not in {rig, overridden} else None
 
 
+def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> str:
+    """Return the message for a mechanism whose armature was deleted.
+
+    Args:
+        model: The armature, the mechanism's collection or one of its parts.
+    """
+    return Message("The armature of {} was deleted: restore it with Rebuild Missing Parts", repr(model.name))
+
+
 def is_in_scene(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Return whether a scene contains a mechanism.
 

@@ -16,7 +16,7 @@ from addon.blender.data.queries import parts
 from addon.blender.rig.pose_channels import read_joint_values
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
-from tests.support.scenes import made, pick
+from tests.support.scenes import made, now, pick
 
 
 def stand(rig: Any) -> dict[str, np.ndarray]:
@@ -110,6 +110,15 @@ def test_a_limb_becomes_a_model_of_its_own(blank: Any, tmp_path: Path, name: str
             assert body_.twin is None or body_.twin in {other.id for other in back.bodies}
     back = extract(settings(new).collection)
     assert [j.parent is None or j.child is None for j in back.joints if j.active].count(True) == held
+
+
+def test_the_new_model_is_selected_where_a_deleted_joint_was(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    link = spanning_tree(now(rig)).links[-1]
+    joint, limb = ({record_of(obj).source_id: obj for obj in parts(rig, role)} for role in ("JOINT", "BODY"))
+    pick(joint[link.joint.id], limb[link.body])
+    assert bpy.ops.knuckle.split_model() == {"FINISHED"}
+    assert bpy.context.object != rig and bpy.context.selected_objects == [bpy.context.object]
 
 
 def test_split_and_merge_and_undo(blank: Any) -> None:

@@ -25,7 +25,14 @@ from ...data.channels import (
     settings_curves,
 )
 from ...data.conversion import add_to_report
-from ...data.queries import parts, simulated_copies, simulates_here, simulation_scene_of
+from ...data.queries import (
+    deleted_armature_message,
+    is_in_scene,
+    parts,
+    simulated_copies,
+    simulates_here,
+    simulation_scene_of,
+)
 from ...rig.ball_channels import coordinates_from_keys, nearest_rotation_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.joint_state import (
@@ -157,8 +164,9 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
 
 def _prepare_simulation(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Build the physics of a mechanism if it has none; raise ValueError where the scene cannot simulate it."""
-    why = simulated_elsewhere_message(scene, rig) or stopped_world_message(scene)
-    if not parts(rig, "BODY"):
+    why = "" if is_in_scene(scene, rig) else deleted_armature_message(rig)
+    why = why or simulated_elsewhere_message(scene, rig) or stopped_world_message(scene)
+    if not why and not parts(rig, "BODY"):
         why = "The mechanism has no bodies"
     if why:
         raise ValueError(why)

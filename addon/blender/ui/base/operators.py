@@ -17,6 +17,7 @@ from ...data.access import record_of
 from ...data.datablocks import datablocks_since, newest_session_uid
 from ...data.queries import (
     active_rig,
+    deleted_armature_message,
     is_foreign,
     is_from_newer_release,
     is_orphan_part,
@@ -130,15 +131,6 @@ def instance_message(obj: bpy.types.Object) -> str:
         "Instance Collections off",
         repr(obj.name),
     )
-
-
-def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> str:
-    """Return the message for a mechanism whose armature was deleted.
-
-    Args:
-        model: The armature, the mechanism's collection or one of its parts.
-    """
-    return Message("The armature of {} was deleted: restore it with Rebuild Missing Parts", repr(model.name))
 
 
 def newer_release_message(rig: bpy.types.Object) -> str:

@@ -59,8 +59,7 @@ def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.type
     if rig.mode != "OBJECT" or not obj.visible_get(view_layer=context.view_layer):
         return False
     if not extend:
-        for other in list(context.view_layer.objects.selected):
-            other.select_set(False)
+        deselect_all(context)
     obj.select_set(True)
     context.view_layer.objects.active = obj
     return True
@@ -121,10 +120,19 @@ def target_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selecte
     return chosen
 
 
+def deselect_all(context: bpy.types.Context) -> None:
+    """Deselect all objects of the view layer.
+
+    Note:
+        Removed objects that were selected are listed as None until the view layer is updated (4.2 to 5.2).
+    """
+    for obj in filter(None, list(context.view_layer.objects.selected)):
+        obj.select_set(False)
+
+
 def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
     """Select these objects only, the first one active; hidden ones are left out."""
-    for other in list(context.view_layer.objects.selected):
-        other.select_set(False)
+    deselect_all(context)
     visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
     for obj in visible:
         obj.select_set(True)

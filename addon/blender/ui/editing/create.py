@@ -25,6 +25,7 @@ from ..base.operators import (
     report_result,
     shown_in_local_views,
 )
+from ..base.selection import deselect_all
 
 TYPE_ITEMS = [
     ("revolute", "Revolute", "Hinge: rotation about Z"),
@@ -85,8 +86,7 @@ class KNUCKLE_OT_new_model(AddModelOperator):
 
 
 def _activate(context: bpy.types.Context, obj: bpy.types.Object) -> None:
-    for other in list(context.view_layer.objects.selected):
-        other.select_set(False)
+    deselect_all(context)
     obj.select_set(True)
     context.view_layer.objects.active = obj
 

@@ -16,7 +16,7 @@ from ....formats.text.file_io import write_transaction
 from ...data.access import record_of, settings
 from ...data.datablocks import mesh_points
 from ...data.preferences import ignore_collada_units, mesh_folders, overlay_defaults
-from ...data.queries import collection_of, parts, require_rig, rig_in, rigs_in
+from ...data.queries import collection_of, deleted_armature_message, parts, require_rig, rig_in, rigs_in
 from ...editing.repair.checks import report_findings
 from ...locale import translated
 from ...reconcile.build import BuildOptions, build
@@ -29,7 +29,6 @@ from ..base.operators import (
     Result,
     active_model,
     cancel_with_error,
-    deleted_armature_message,
     extension_glob,
     keep_extension,
     model_summary,
@@ -42,6 +41,7 @@ from ..base.operators import (
     unique_extensions,
     with_extension,
 )
+from ..base.selection import deselect_all
 from ..overlay import enable_overlays
 from ..servos.operators import select_keyed_bones, use_servo_keying_set
 from ..simulation.operators import is_forward_sample, set_initial_inputs
@@ -257,8 +257,7 @@ def set_object_mode(context: bpy.types.Context) -> None:
 
 
 def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> None:
-    for obj in list(context.view_layer.objects.selected):
-        obj.select_set(False)
+    deselect_all(context)
     for rig in rigs:
         rig.select_set(True)
     context.view_layer.objects.active = rigs[-1]

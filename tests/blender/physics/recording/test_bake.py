@@ -72,6 +72,15 @@ def run(rig: Any, frames: int, document: XmlModel, joints: tuple[int, ...]) -> t
     return np.array([pose for pose, _ in seen]), np.unwrap([values for _, values in seen], axis=0)
 
 
+def test_a_mechanism_whose_armature_is_in_no_scene_is_not_baked(blank: Any) -> None:
+    """Its bodies still are: the armature was deleted, or a collection without it was appended."""
+    rig = put(PAIR)
+    for folder in rig.users_collection:
+        folder.objects.unlink(rig)
+    with pytest.raises(ValueError, match="was deleted: restore it with Rebuild Missing Parts"):
+        bake(rig, 5)
+
+
 @pytest.mark.parametrize("how", ["as designed", "elsewhere", "in the ground"])
 @pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
 def test_on_keys_the_model_does_what_it_did_under_physics(blank: Any, how: str, drive: str) -> None:
