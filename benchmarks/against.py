@@ -24,8 +24,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 #: Times that each part runs in each tree; the least that a row may take, new to old, to be measured anew.
 TIMES, BAR = 5, 1.15
-#: Bodies of the models, and keys of each servo of the motion.
-BODIES, KEYS = 300, 250
+#: Bodies of the models and of the one that is edited, and keys of each servo of the motion.
+BODIES, EDITED, KEYS = 300, 1000, 250
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,7 @@ def write_input(folder: Path) -> None:
     for name, path in written(folder, BODIES).items():
         path.replace(folder / f"star{one_tree.EXTENSIONS[name]}")
     (folder / "star.jm").write_text(star(BODIES), encoding="utf-8")
+    (folder / "twins.jm").write_text(star(EDITED, twins=True), encoding="utf-8")
     (folder / "motion.csv").write_text(KINDS["CSV"].text(angles(KEYS)), encoding="utf-8")
     shutil.copytree(ROOT / "sample_models", folder / "samples")
 
@@ -134,7 +135,10 @@ def main(tree: Path, only: Collection[str] = (), times: int = TIMES, kept: Path 
         print(f"{tree} is no checkout of Knuckle: it has no addon/__init__.py", file=sys.stderr)
         return 2
     rows: list[Row] = []
-    print(f"this tree beside {tree}, {BODIES} bodies, processor time, median of {times}\n{HEADING}", flush=True)
+    print(
+        f"this tree beside {tree}, {BODIES} bodies ({EDITED} edited), processor time, median of {times}\n{HEADING}",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory() as folder:
         write_input(Path(folder))
         with Tree(ROOT, Path(folder)) as new, Tree(tree.resolve(), Path(folder)) as old:
@@ -152,7 +156,8 @@ def summary(rows: Sequence[Row]) -> str:
     """How this tree compares as a whole."""
     slower = [row.what for row in rows if row.is_slower]
     ratios: Mapping[str, list[float]] = {
-        verb: [row.ratio for row in rows if row.what.startswith(verb)] for verb in ("import", "export", "play", "pose")
+        verb: [row.ratio for row in rows if row.what.startswith(verb)]
+        for verb in ("import", "export", "play", "pose", "edit")
     }
     told = ", ".join(f"{verb} {statistics.geometric_mean(found):.2f}" for verb, found in ratios.items() if found)
     return f"{len(rows)} rows, {len(slower)} slower than {BAR:g} times; geometric means: {told}"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 Took = Iterator[tuple[str, float]]
-#: Frames that are played, and poses that are taken, for one time.
-FRAMES, POSES = 60, 40
+#: Frames that are played, poses that are taken and changes that are made, for one time.
+FRAMES, POSES, EDITS = 60, 40, 10
 EXTENSIONS = {"juice": ".jm", "skel": ".skel", "x_xy": ".xml", "shift": ".json"}
 
 
@@ -52,16 +52,16 @@ def the_rig() -> Any:
     return rig
 
 
-def played(first: int = 1) -> float:
-    """Seconds of ``FRAMES`` frames in a row."""
+def played(step: int = 1) -> float:
+    """Seconds of ``FRAMES`` frames: in a row, or scrubbed with a ``step`` that has no factor in common with them."""
     import bpy
 
     scene = bpy.context.scene
-    scene.frame_set(first)
+    scene.frame_set(1)
 
     def frames() -> None:
-        for frame in range(first + 1, first + 1 + FRAMES):
-            scene.frame_set(frame)
+        for number in range(1, 1 + FRAMES):
+            scene.frame_set(1 + number * step % (1 + FRAMES))
 
     return seconds(frames)
 
@@ -113,6 +113,7 @@ def motion(folder: Path) -> Took:
             seconds(lambda: bpy.ops.import_anim.servo_motion(filepath=str(folder / "motion.csv"))),
         )
         yield f"play, keys, {told}", played()
+        yield f"scrub, keys, {told}", played(23)
         out = str(folder / f"out-{os.getpid()}.csv")
         for keys in ("KEYS", "SAMPLED"):
             options = {"servos": "ALL", "keys": keys, "step": 1000.0 / 60, "use_range": True, "frame_end": 1 + FRAMES}
@@ -121,6 +122,76 @@ def motion(folder: Path) -> Took:
         rig.animation_data.action = None
         yield f"pose, one hinge, {told}", posed(rig, ["Hinge 1"])
         yield f"pose, every hinge, {told}", posed(rig, [bone.name for bone in rig.pose.bones if "Hinge" in bone.name])
+
+
+def edited(folder: Path, physics: bool) -> Took:
+    """Edits of one joint and of one body in a mechanism of many bodies with twins; undo; its .blend opened."""
+    import bpy
+
+    told = "rigid bodies" if physics else "no physics"
+    fresh()
+    yield f"import, twins, {told}", imported(folder / "twins.jm", gait=False, physics=physics)
+    rig, ops = the_rig(), bpy.ops.knuckle
+    bone = rig.pose.bones["Hinge 5"]
+    bpy.ops.ed.undo_push(message="imported")
+    picked("Hinge 5")
+    yield f"edit, joint type, {told}", repeated(ops.set_joint_type, {"type": "prismatic"}, {"type": "revolute"})
+    bpy.context.scene.cursor.location = part("Hinge 5").matrix_world.translation
+    yield f"edit, joint moved, {told}", repeated(ops.move_joint, {"where": "CURSOR"}, {"where": "CURSOR"})
+    yield f"edit, stops from pose, {told}", repeated(ops.set_stops, {"to": "LOWER"})
+    (dof,) = part("Hinge 5").knuckle.joint.dofs
+    yield f"edit, a stop typed, {told}", changed(lambda by: setattr(dof, "lower", by - 0.5))
+    body = part("Link 5").knuckle
+    yield f"edit, a mass typed, {told}", changed(lambda by: setattr(body, "mass", by + 1.0))
+    picked("Link 5", "Hinge 5")
+    yield f"edit, mirror to twin, {told}", repeated(ops.mirror_to_twin, {}, {})
+    for symmetric in (False, True):
+        rig.data.knuckle.symmetric = symmetric
+        how = f"symmetric editing {'on' if symmetric else 'off'}, {told}"
+        for what, name in (("body", "Link 5"), ("joint", "Hinge 5")):
+            picked(name)
+            yield f"edit, a {what} moved, {how}", changed(partial(setattr, part(name).location, "z"))
+        yield f"pose, one hinge, {how}", changed(partial(setattr, bone.rotation_euler, "z"))
+    bpy.ops.ed.undo_push(message="moved")
+    yield f"undo and redo, {told}", seconds(lambda: (bpy.ops.ed.undo(), bpy.ops.ed.redo()))
+    path = str(folder / f"out-{os.getpid()}.blend")
+    yield f"save, .blend, {told}", seconds(lambda: bpy.ops.wm.save_as_mainfile(filepath=path))
+    yield f"open, .blend, {told}", seconds(lambda: bpy.ops.wm.open_mainfile(filepath=path))
+
+
+def part(name: str) -> Any:
+    """Return the body or joint that its file calls so: with rigid bodies, edits replace joints by new objects."""
+    import bpy
+
+    return next(obj for obj in bpy.context.view_layer.objects if obj.knuckle.source_name == name)
+
+
+def picked(*names: str) -> None:
+    """Select some bodies and joints alone, the last one active."""
+    import bpy
+
+    bpy.ops.object.select_all(action="DESELECT")
+    for obj in map(part, names):
+        obj.select_set(True)
+        bpy.context.view_layer.objects.active = obj
+
+
+def repeated(operator: Callable[..., object], *options: dict[str, Any]) -> float:
+    """Seconds of an operator with some options, one after the other."""
+    return seconds(lambda: [operator(**each) for each in options])
+
+
+def changed(change: Callable[[float], object]) -> float:
+    """Seconds of ``EDITS`` changes of one value, each with the update that follows it."""
+    import bpy
+
+    def changes() -> None:
+        for number in range(EDITS):
+            change(0.001 * (number + 1))
+            bpy.context.view_layer.update()
+
+    changes()
+    return seconds(changes)
 
 
 def samples(folder: Path) -> Took:
@@ -147,6 +218,8 @@ def samples(folder: Path) -> Took:
 PARTS: dict[str, Callable[[Path], Took]] = {
     **{format_: partial(edited_and_exported, format_=format_) for format_ in EXTENSIONS},
     "motion": motion,
+    "editing": partial(edited, physics=False),
+    "editing_physics": partial(edited, physics=True),
     "samples": samples,
 }
 

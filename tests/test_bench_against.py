@@ -80,6 +80,7 @@ def test_each_tree_is_measured_with_its_own_package(
 ) -> None:
     """Here the other tree is the slow one: nothing of this one is slower, and its exports are much faster."""
     monkeypatch.setattr(against, "BODIES", 5)
+    monkeypatch.setattr(against, "EDITED", 40)
     monkeypatch.setattr(against, "KEYS", 5)
     kept = tmp_path / "rows.json"
     against.main(slow_tree, ["juice"], 1, kept)
@@ -92,6 +93,7 @@ def test_each_tree_is_measured_with_its_own_package(
     assert "new ms" in told and "4 rows" in told
 
 
+_VERBS = {"import", "export", "play", "scrub", "pose", "edit", "undo and redo", "save", "open"}
 _EXPORTS = ("unedited", "a body moved", "once more")
 
 
@@ -100,11 +102,12 @@ def test_every_part_runs_on_a_small_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(against, "BODIES", 5)
+    monkeypatch.setattr(against, "EDITED", 40)
     monkeypatch.setattr(against, "KEYS", 20)
     kept = tmp_path / "rows.json"
     against.main(ROOT, (), 1, kept)
     rows = [Row(**row) for row in json.loads(kept.read_text(encoding="utf-8"))]
-    assert {row.what.partition(",")[0] for row in rows} == {"import", "export", "play", "pose"}
+    assert {row.what.partition(",")[0] for row in rows} == _VERBS
     assert all(row.new > 0.0 and row.old > 0.0 for row in rows)
     assert "geometric means: import" in capsys.readouterr().out
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ class PartProperty:
     tolerance: float = 0.0
     field: str = ""
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Properties of the record that store it."""
         return (self.field,) if self.field else ()
@@ -129,7 +130,7 @@ class PartProperty:
 class ValueProperty(PartProperty):
     """Number, flag or text."""
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Properties of the record that store it."""
         return (self.field or self.name,)
@@ -183,7 +184,7 @@ class OptionalNumberProperty(ValueProperty):
 class StopProperty(ValueProperty):
     """Stop of a degree of freedom: a number, and a flag that tells whether there is one."""
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Properties of the record that store it."""
         return (f"use_{self.name}", self.name)
@@ -289,7 +290,7 @@ class PoseProperty(ValueProperty):
 class ColorProperty(ValueProperty):
     """Color (RGBA, sRGB) that may be absent."""
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """Properties of the record that store it."""
         return (f"has_{self.name}", self.name)
@@ -442,9 +443,11 @@ def copy_fields(table: PropertyTable, source: Any, target: Any) -> None:
 
 def stored_values(table: PropertyTable, part: Any) -> dict[str, Any]:
     """Return the values of a record's properties for a part."""
-    return {
-        field: value for each in table if isinstance(each, ValueProperty) for field, value in each.stored(part).items()
-    }
+    values: dict[str, Any] = {}
+    for each in table:
+        if isinstance(each, ValueProperty):
+            values.update(each.stored(part))
+    return values
 
 
 def push(record: Any, table: PropertyTable, part: Any, before: Any = None) -> None:

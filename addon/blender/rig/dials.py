@@ -105,12 +105,14 @@ def show_dials(
         radii: Radii of the dials by the names of the bones, of all in ``dofs``.
     """
     turns, moves, sizes = [], [], []
+    shapes: dict[tuple[_DialPart, ...], bpy.types.Object] = {}  # Blender searches all objects for a name
     for name, own in dofs.items():
         pose = rig.pose.bones[name]
         carrier = pose.parent if _is_fixed_to_carrier(own) else None
         record = bone_record(pose.bone)
         is_root = bool(record.root) and not record.joint
-        shape = _shape_object([_ROOT_PART] if is_root else _dial_parts(own, radii[name], carrier is not None))
+        parts = (_ROOT_PART,) if is_root else (*_dial_parts(own, radii[name], carrier is not None),)
+        shape = shapes.get(parts) or shapes.setdefault(parts, _shape_object(parts))
         if pose.custom_shape != shape:
             pose.custom_shape = shape
         if pose.custom_shape_transform != carrier:
