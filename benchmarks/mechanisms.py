@@ -22,17 +22,19 @@ def star(count: int, depth: int = 8, twins: bool = False) -> str:
         if twins and number:
             angle, other, level = 0.7 * (arm // 2 + 0.5) * (-1) ** arm, number + depth * (-1) ** arm, arm // 2
             other *= other < count
+        twin, twin_joint = (other and first + other for first in (10, 1000000))
         reach = 0.0 if not number else 0.6 + 0.5 * place
         x, y = reach * math.cos(angle), reach * math.sin(angle)
         bodies.append(
-            f"<Body><ID>{10 + number}</ID><Name>Link {number}</Name>{_place(x, y, 2 + 0.01 * level)}<Twin>{other and 10 + other}</Twin>"
+            f"<Body><ID>{10 + number}</ID><Name>Link {number}</Name>{_place(x, y, 2 + 0.01 * level)}<Twin>{twin}</Twin>"
             f"<BoxDimensions><X>0.4</X><Y>0.1</Y><Z>0.1</Z></BoxDimensions><TubeLength>1</TubeLength>"
             f"<TubeDiameter>1</TubeDiameter><BallDiameter>1</BallDiameter><Shape>1</Shape><Mass>1</Mass></Body>"
         )
         if number:
             parent = 10 if place == 0 else 10 + number - 1
             joints.append(
-                f"<RevoluteJoint><ID>{1000000 + number}</ID><Name>Hinge {number}</Name>{_place(x, y, 2)}<Twin>{other and 1000000 + other}</Twin>"
+                f"<RevoluteJoint><ID>{1000000 + number}</ID><Name>Hinge {number}</Name>{_place(x, y, 2)}"
+                f"<Twin>{twin_joint}</Twin>"
                 f"<Body1>{parent}</Body1><Body2>{10 + number}</Body2><Gain>10</Gain><MaxForce>100</MaxForce>"
                 f"<LoStopValue>-40</LoStopValue><HiStopValue>40</HiStopValue><LoStopFlag>1</LoStopFlag>"
                 f"<HiStopFlag>1</HiStopFlag><Length>0.5</Length><Diameter>0.25</Diameter></RevoluteJoint>"

@@ -23,7 +23,6 @@ SLOW = frozenset({
     "blender/editing/repair/test_rig_mismatch.py", "blender/editing/symmetry/test_appearance.py",
     "blender/editing/symmetry/test_create.py", "blender/editing/symmetry/test_appearance_images.py",
     "blender/editing/symmetry/test_mirrored_inertia.py", "blender/editing/symmetry/test_mirrored_restraints.py",
-    "blender/editing/symmetry/test_random_symmetric_edits.py",
     "blender/editing/symmetry/test_twins.py", "blender/editing/test_authored_mechanisms.py",
     "blender/editing/test_authoring.py", "blender/editing/test_closed_loop_edits.py",
     "blender/reconcile/test_foreign_objects.py", "blender/editing/test_joints.py", "blender/editing/test_migration.py",
