@@ -170,7 +170,7 @@ def differences(mechanism: Mechanism) -> dict[tuple[str, str], str]:
 
 def subject(difference: str) -> str:
     """Return what a difference is about: bodies whose centers are no mirror images are rotated about other points."""
-    word = difference.split(" ")[0]
+    word = difference.split(" ", maxsplit=1)[0]
     return "placement" if word in {"center", "inertia", "shape", "turn", "place", "axis"} else word
 
 
