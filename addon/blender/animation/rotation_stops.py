@@ -351,11 +351,8 @@ def _posed_models(models: SceneModels) -> Iterator[bpy.types.Object]:
 
 def _is_in_exact_range(rig: bpy.types.Object) -> bool:
     """Return whether no bone is rotated so far that plain limits could be ambiguous."""
-    bones = rig.pose.bones
-    # numpy's max takes four times as long at a frame, with some ten bones: its code is not in the CPU cache then
-    values = [0.0] * (3 * len(bones))
-    bones.foreach_get("rotation_euler", values)
-    return max(values, default=0.0) <= _EXACT_RANGE_MULTI and min(values, default=0.0) >= -_EXACT_RANGE_MULTI
+    values = bone_values(rig, "rotation_euler")
+    return bool(np.abs(values).max(initial=0.0) <= _EXACT_RANGE_MULTI)
 
 
 @persistent
