@@ -5,6 +5,7 @@ They and what release 1.0 wrote of them are in ``tests/data/blends``; ``tests/da
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -274,3 +275,70 @@ def test_files_of_release_1_0_have_no_errors(opened: Opened) -> None:
         assert bpy.ops.knuckle.check_model() == {"FINISHED"}
         found = [(each.severity, each.message) for each in rig.data.knuckle.findings]
         assert [each for each in found if each[0].lower() == "error"] == [], name
+
+
+def edited(rig: Any) -> None:
+    """Edit parts that are chosen by their names in the file: mass, place, stops, type, and a body's twin."""
+    import bpy
+
+    from addon.blender.data.queries import file_name
+
+    name, settings = rig.name, rig.data.knuckle
+    settings.drive, settings.symmetric = "KEYS", False
+    rig.animation_data_clear()
+    activate(rig)
+    bpy.ops.knuckle.zero_servos()
+
+    def named(role: str) -> list[Any]:
+        return sorted(parts(models()[name], role), key=file_name)
+
+    body = named("BODY")[0]
+    body.knuckle.mass, body.location.x = 2.625, body.location.x + 0.125
+    for dof in named("JOINT")[0].knuckle.joint.dofs:
+        dof.use_lower = dof.use_upper = True
+        dof.lower, dof.upper = -0.25, 0.5
+    activate(named("JOINT")[1])
+    assert bpy.ops.knuckle.set_joint_type(type="prismatic") == {"FINISHED"}
+    twins = [obj for obj in named("BODY") if obj.knuckle.twin]
+    for obj in twins[:1]:
+        obj.location.z += 0.0625
+        activate(obj)
+        assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
+
+
+def facts(text: bytes, format_: str) -> dict[str, list[Any]]:
+    """Masses and centers of bodies, places, kinds and stops of joints, by role and name."""
+    from addon import formats
+    from addon.core.kinematics import joint_frame_world
+
+    mechanism = formats.loads(text, f"out{SUFFIXES[format_]}")
+    bodies = {body.id: body for body in mechanism.bodies}
+    out = {f"body {body.name}": [body.mass, *(body.pose @ [*body.com, 1.0])] for body in mechanism.bodies}
+    for joint in mechanism.joints:
+        stops = [math.nan if end is None else end for dof in joint.dofs for end in (dof.lower, dof.upper)]
+        out[f"joint {joint.name} {joint.type}"] = [*joint_frame_world(joint, bodies)[:3, 3], *stops]
+    return out
+
+
+def test_edits_do_what_they_do_to_a_model_that_is_imported(opened: Opened, tmp_path: Path) -> None:
+    """The same edits of the opened file, and of the file that release 1.0 exported from it."""
+    import bpy
+
+    stem, told = opened
+    for name in list(models()):
+        open_file(BLENDS / f"{stem}.blend")
+        rig = models()[name]
+        format_ = rig.data.knuckle.format or "juice"
+        bpy.context.scene.frame_set(1)
+        edited(rig)
+        found = facts(exported(models()[name], tmp_path), format_)
+        path = tmp_path / f"{name}{SUFFIXES[format_]}"
+        path.write_bytes(expected(stem, name, told))
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        bpy.ops.import_scene.mechanism(filepath=str(path), gait=False)
+        (fresh,) = models().values()
+        edited(fresh)
+        (fresh,) = models().values()
+        wanted = facts(exported(fresh, tmp_path), format_)
+        near = {key: pytest.approx(values, abs=NEAR, nan_ok=True) for key, values in wanted.items()}
+        assert found == near, name
