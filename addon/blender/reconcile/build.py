@@ -125,6 +125,7 @@ def build(
             collection = folders.top
             _store_settings(rig, collection, mechanism, options)
             prime_parts(rig, made)
+            _prime_caches(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
                 _adapt_scene(scene, options.gait_seconds if has_gait else 0.0, report)
