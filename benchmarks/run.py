@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--strict", action="store_true", help="a bar that is missed is a failure")
     parser.add_argument(
         "--against", type=Path, metavar="TREE",
-        help="instead: playing, posing, importing and exporting in this tree beside another one (--only: its parts)",
+        help="instead: playing, posing, files and edits in this tree beside another one (--only: its parts)",
     )  # fmt: skip
     parser.add_argument("--part", help=argparse.SUPPRESS)
     parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
