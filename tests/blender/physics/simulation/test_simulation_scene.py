@@ -149,7 +149,7 @@ def test_bakes_solve_the_same_count_of_substeps_at_every_frame_rate(scene: Any) 
         paths[rate], solved[rate] = found[0][rate // 6], sum(steps.values())
     for rate in RATES:
         assert rate % 6 or np.abs(paths[rate] - paths[60]).max() < 2e-3, rate
-        assert solved[60] * 0.95 < solved[rate] < solved[60] * 1.1, rate
+        assert solved[60] * 0.94 < solved[rate] < solved[60] * 1.1, rate
 
 
 @pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
@@ -575,7 +575,7 @@ def test_copies_are_simulated_like_the_mechanism_itself(
         scene.knuckle_simulate_here, scene.render.fps = here, 60
         made = build(formats.load(path))
         rig = next(obj for obj in made.all_objects if record_of(obj).role == "MODEL")
-        settings(rig).drive = drive
+        settings(rig).drive, settings(rig).law = drive, "TRACK"  # Juice's has more control steps in a scene of its own
         recording = record(scene, rig, 31)
         found.append(recording.poses)
         texts.append([str(row) for row in accuracy_rows(accuracy_of_recording(scene, recording), {})])
@@ -669,7 +669,7 @@ def test_obstacles_at_rest_leave_the_rate_of_the_control(scene: Any) -> None:
     chosen.objects.link(cube)
     scene.collection.children.link(chosen)
     scene.knuckle_obstacles = chosen
-    crawler("SERVO")
+    settings(crawler("SERVO")).law = "TRACK"
     scene.frame_set(1)
     assert session_of(simulation_scene_of(scene)).stretch == 3
     cube.keyframe_insert("location", frame=1)
