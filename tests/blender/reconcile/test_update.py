@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from addon.core.editing.edits import Edit, JointEdit, with_bodies, with_joints
 from addon.core.joint_types import make_dofs
 from addon.core.model import Body, Joint, Mechanism, Shape
+from tests.support.scenes import OWN
 
 
 def at(x: float, y: float, z: float) -> np.ndarray:
@@ -88,3 +90,48 @@ def test_a_new_body_is_created_as_an_import_has_it(blank: Any) -> None:
         assert np.abs(found[part][0] - numbers).max() < 1e-6, part
         assert found[part][1] == about, part
     assert rig.data.knuckle.has_collision
+
+
+@pytest.mark.parametrize("here", [True, False])
+@pytest.mark.parametrize("physics", [True, False])
+@pytest.mark.parametrize(
+    ("operator", "options", "gone"),
+    [
+        ("set_joint_type", {"type": "prismatic"}, 0),
+        ("set_stops", {"to": "LOWER"}, 0),
+        ("move_joint", {"where": "CURSOR"}, 0),
+        ("mirror_to_twin", {}, 0),
+        ("switch_stops", {}, 0),
+        ("swap_joint", {}, 0),
+        ("duplicate_limb", {}, 0),
+        ("delete_parts", {}, 1),
+    ],
+)
+def test_an_edit_keeps_all_objects_that_it_does_not_delete(
+    blank: Any, operator: str, options: dict[str, Any], gone: int, physics: bool, here: bool
+) -> None:
+    """Whatever holds references to them, such as undo, an add-on or a script, still finds them."""
+    import bpy
+
+    from addon import formats
+    from addon.blender.data.access import record_of
+    from addon.blender.data.queries import parts, require_rig
+    from addon.blender.reconcile.build import BuildOptions, build
+
+    blank.scene.knuckle_simulate_here = here
+    options_of_build = BuildOptions(gait=False, physics=physics)
+    rig = require_rig(build(formats.load(OWN / "hexapod/hexapod.jm"), bpy.context, options_of_build))
+    bpy.context.view_layer.update()
+
+    def present() -> dict[int, str]:
+        found = [obj for role in ("BODY", "JOINT", "SHAPE") for obj in parts(rig, role)]
+        return {obj.session_uid: obj.name for obj in found if not record_of(obj).is_ground}
+
+    before = present()
+    empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_name == "Left Front Knee")
+    bpy.ops.object.select_all(action="DESELECT")
+    empty.select_set(True)
+    bpy.context.view_layer.objects.active = empty
+    assert getattr(bpy.ops.knuckle, operator)(**options) == {"FINISHED"}
+    lost = [name for uid, name in before.items() if uid not in present()]
+    assert len(lost) == gone, lost

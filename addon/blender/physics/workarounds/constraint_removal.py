@@ -85,14 +85,15 @@ def detach_from_simulation(scene: bpy.types.Scene, empties: ObjectSequence) -> N
     """Empty a scene's simulation before constraints, or bodies of constraints, are taken out of its world.
 
     A world that is switched off is enabled meanwhile; a baked cache is freed. One that is off since another scene
-    simulates its mechanisms is left alone: a step would create a simulation of the bodies in it.
+    simulates its mechanisms is left alone: a step would create a simulation of the bodies in it. The constraints hold
+    nothing afterwards, so that they are not taken for those of a world that the user removed (``renew_constraints``).
     """
     world = world_of(scene)
-    if not (world.enabled or simulates_here(scene) or state_of(_SimulatedConstraints, scene).has_run):
-        return
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
+    if not (world.enabled or simulates_here(scene) or state_of(_SimulatedConstraints, scene).has_run):
+        return
     enabled = world.enabled
     if world.point_cache.is_baked:  # it would be outdated after this
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0], point_cache=world.point_cache):
