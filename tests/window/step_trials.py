@@ -28,7 +28,7 @@ def dropped():
 
 @step(after=3)
 def imported():
-    expect(bpy.context.scene.rigidbody_world.substeps_per_frame == 400, "an import has the formula's substeps")
+    expect(bpy.context.scene.rigidbody_world.substeps_per_frame == 1000, "an import has the formula's substeps")
     choose("LIMP")
     yield
     move(*point(region("WINDOW"), 900, 500))
@@ -40,7 +40,7 @@ def stopped():
     shot("stopped")
     expect(selected() == [], "Esc stops the measurement, and nothing is stored")
     expect(the_rig().data.knuckle.drive == "LIMP", "the drive stays")
-    expect(bpy.context.scene.rigidbody_world.substeps_per_frame == 400, "the substeps stay")
+    expect(bpy.context.scene.rigidbody_world.substeps_per_frame == 1000, "the substeps stay")
     choose("KEYS")
     yield
     choose("SERVO")
