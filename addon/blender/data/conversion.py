@@ -292,3 +292,16 @@ def set_dof_fields(changes: Iterable[tuple[bpy.types.Object, KnuckleDof, Mapping
     for empty, fields in changed.items():
         notify_joint(empty, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
     return count
+
+
+#: Degrees of freedom of a bone, each with the property and index that poses it.
+PosedDofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
+
+
+def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, PosedDofs]:
+    """Return the degrees of freedom of the bones of a joint's chain, from its record."""
+    dofs = record_of(empty).joint.dofs
+    return {
+        bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
+        for step, bone in enumerate(bones)
+    }

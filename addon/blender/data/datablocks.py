@@ -390,3 +390,30 @@ def rebuild_object_lists(*_arguments: Any) -> None:
         for collection in (top, *top.children_recursive) if top is not None else ():
             if collection.library is None:
                 collection.hide_render = collection.hide_render  # its update drops the list, and those around it
+
+
+#: Number of bones from which a property is set for all bones at once.
+_FEW_BONES = 20
+
+
+def set_bone_property(rig: bpy.types.Object, prop: str, values: Mapping[str, Any]) -> None:
+    """Set a number, flag or enum of bones by name: of a few one by one, else all bones are read and written at once."""
+    bones, known = rig.pose.bones, bpy.types.PoseBone.bl_rna.properties[prop]
+    if len(values) < _FEW_BONES:
+        for name, value in values.items():
+            if getattr(bones[name], prop) != value:
+                setattr(bones[name], prop, value)
+        return
+    rows: Any = list(values.values())
+    if isinstance(known, bpy.types.EnumProperty):
+        numbers = {item.identifier: item.value for item in known.enum_items}
+        rows = [numbers[value] for value in rows]
+    order = {name: index for index, name in enumerate(bones.keys())}
+    table = np.empty(len(bones) * np.size(rows[0]), dtype=_TYPES[known.type])
+    bones.foreach_get(prop, table)
+    table.reshape(len(bones), -1)[[order[name] for name in values]] = np.reshape(rows, (len(rows), -1))
+    bones.foreach_set(prop, table)
+    rig.update_tag()
+
+
+_TYPES: Mapping[str, Any] = {"BOOLEAN": bool, "FLOAT": np.float32, "ENUM": np.int32}

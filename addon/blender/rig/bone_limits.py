@@ -13,12 +13,12 @@ import numpy as np
 from ...core.model import Dof
 from ...core.stops import StopPair
 from ..data.access import record_of
-from ..data.conversion import read_stops
+from ..data.conversion import PosedDofs, dofs_of_bones, read_stops
+from ..data.datablocks import set_bone_property
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import chain_bones, joint_bones, parts
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from .dials import update_dial
-from .pose_channels import PosedDofs, dofs_of_bones, set_bone_property
 
 _NAME = "Stops"
 _TYPES: dict[str, Any] = {"rotation_euler": "LIMIT_ROTATION", "location": "LIMIT_LOCATION"}

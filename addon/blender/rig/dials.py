@@ -12,9 +12,9 @@ from mathutils import Matrix
 from ...core.editing.sides import side_signs
 from ...core.model import Array
 from ..data.access import armature_of, bone_record, record_of
-from ..data.conversion import mirror_plane_of, read_stops
+from ..data.conversion import PosedDofs, dofs_of_bones, mirror_plane_of, read_stops
+from ..data.datablocks import set_bone_property
 from ..data.queries import chain_bones
-from .pose_channels import PosedDofs, dofs_of_bones, set_bone_property
 
 #: Bone collection of the bones that move joints or carry root bodies.
 BONE_COLLECTION_NAME = "Mechanism"

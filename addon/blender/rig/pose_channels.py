@@ -8,52 +8,13 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...core.model import Array, Dof
+from ...core.model import Array
 from ..compat import action_curves
 from ..data.access import record_of
 from ..data.channels import Channel, block_rotation, bone_path
-from ..data.properties.joint import KnuckleDof
+from ..data.conversion import PosedDofs, dofs_of_bones
 from ..data.queries import joint_bones
 from .ball_channels import block_bone_channels, coordinates_from_keys
-
-#: Degrees of freedom of a bone, each with the property and index that poses it.
-PosedDofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
-
-
-def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, PosedDofs]:
-    """Return the degrees of freedom of the bones of a joint's chain, from its record."""
-    dofs = record_of(empty).joint.dofs
-    return {
-        bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
-        for step, bone in enumerate(bones)
-    }
-
-
-#: Number of bones from which a property is set for all bones at once.
-_FEW_BONES = 20
-
-
-def set_bone_property(rig: bpy.types.Object, prop: str, values: Mapping[str, Any]) -> None:
-    """Set a number, flag or enum of bones by name: of a few one by one, else all bones are read and written at once."""
-    bones, known = rig.pose.bones, bpy.types.PoseBone.bl_rna.properties[prop]
-    if len(values) < _FEW_BONES:
-        for name, value in values.items():
-            if getattr(bones[name], prop) != value:
-                setattr(bones[name], prop, value)
-        return
-    rows: Any = list(values.values())
-    if isinstance(known, bpy.types.EnumProperty):
-        numbers = {item.identifier: item.value for item in known.enum_items}
-        rows = [numbers[value] for value in rows]
-    order = {name: index for index, name in enumerate(bones.keys())}
-    table = np.empty(len(bones) * np.size(rows[0]), dtype=_TYPES[known.type])
-    bones.foreach_get(prop, table)
-    table.reshape(len(bones), -1)[[order[name] for name in values]] = np.reshape(rows, (len(rows), -1))
-    bones.foreach_set(prop, table)
-    rig.update_tag()
-
-
-_TYPES: Mapping[str, Any] = {"BOOLEAN": bool, "FLOAT": np.float32, "ENUM": np.int32}
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:

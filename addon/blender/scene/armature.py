@@ -17,12 +17,13 @@ from ...core.model import Array, Dof
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import bone_path, is_screw_driver_curve
-from ..data.datablocks import BulkObjects
+from ..data.conversion import PosedDofs
+from ..data.datablocks import BulkObjects, set_bone_property
 from ..data.queries import mechanism_bones, parts
 from ..rig.ball_channels import block_bone_channels
 from ..rig.bone_limits import ChannelStops, set_bone_limits, stops_of_dofs
 from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, has_dial, show_dials
-from ..rig.pose_channels import PosedDofs, channel_locks, color_dependent_bone, set_bone_property
+from ..rig.pose_channels import channel_locks, color_dependent_bone
 from .dof_layout import DofPlacement
 from .placement import BonePlan, BuildPlan
 from .temporary_scene import operator_context, scratch_scene, shown_in_viewport
