@@ -90,9 +90,12 @@ class Simulated(NamedTuple):
 
 
 def simulated(name: str, seconds: float, rate: int = RATE, steps: tuple[int, int] | None = None) -> Simulated:
-    """Import a benchmark's model and bake its fall, with other ``steps``: substeps and iterations, where given."""
+    """Import a benchmark's model and record its fall, with other ``steps``: substeps and iterations, where given.
+
+    The usual ones are those of the formula: a bake takes as many as its trials ask for, and those are fewer.
+    """
     from addon.blender.data.queries import parts
-    from addon.blender.physics.recording.bake import bake
+    from addon.blender.physics.recording.bake import record
 
     fresh()
     rig = put_world(model(name), "LIMP", seconds, rate)
@@ -100,7 +103,7 @@ def simulated(name: str, seconds: float, rate: int = RATE, steps: tuple[int, int
     if steps is not None:
         world.substeps_per_frame, world.solver_iterations = steps
     told = f"{world.substeps_per_frame} x {world.solver_iterations}"
-    _, recording = bake(bpy.context.scene, rig, round(seconds * rate) + 1)
+    recording = record(bpy.context.scene, rig, round(seconds * rate) + 1)
     names = [obj.knuckle.source_name for obj in parts(rig, "BODY")]  # type: ignore[attr-defined]
     upright = np.array(rig.matrix_world)
     moved = recording.poses[:, :-1] @ np.linalg.inv(recording.poses[0, :-1])
