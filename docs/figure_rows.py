@@ -7,6 +7,57 @@ raises an error if a figure with a threshold has no row.
 from __future__ import annotations
 
 SECTIONS: dict[str, list[tuple[str, str]]] = {
+    "Playing and baking": [
+        (
+            r".*, playing: CPU time \(s\) per simulated second",
+            "six sample mechanisms, Ragdoll and Servos, playing: CPU time per simulated second, s",
+        ),
+        (
+            r".*, playing: joint separation \(%\)",
+            "same, playing: joint separation, % of a link (without threshold: soft by their files)",
+        ),
+        (
+            r".*, baking: joint separation \(%\)",
+            "same, baking: joint separation, % of a link (without threshold: soft by their files)",
+        ),
+        (
+            r".*, baking: path shift \(%\)",
+            "same, a second of a bake without contact, substeps doubled: shift of the paths, % of the mechanism",
+        ),
+        (r".*, baking: path shift with contacts \(%\)", "same, with contacts"),
+        (r"humanoid over hexapod, .*: CPU time", "humanoid relative to hexapod, playing: CPU time"),
+        (
+            r"humanoid, Servos, playing, over MuJoCo with steps of 2 ms: CPU time",
+            "humanoid, Servos, playing, relative to MuJoCo with steps of 2 ms: CPU time",
+        ),
+        (
+            r"humanoid, Ragdoll, playing, over MuJoCo with steps of 2 ms: CPU time",
+            "humanoid, Ragdoll, playing, relative to MuJoCo with steps of 2 ms: CPU time",
+        ),
+        (
+            r".*: largest distance from MuJoCo after a second without contact \(m\)",
+            "samples, a bake without contact for a second: distance from MuJoCo, m",
+        ),
+        (
+            r"real files: share of the models below real time, playing \(%\)",
+            "168 mechanisms from other programs, playing: share below real time, %",
+        ),
+        (
+            r"real files: share of the rigid models with more than 0.5 % joint separation, playing \(%\)",
+            "same, rigid ones: share with more than 0.5 % joint separation, %",
+        ),
+        (
+            r"bake at .* over 60 frames per second: CPU time per simulated second",
+            "bake at 24 and 30 frames/s, relative to 60: CPU time per simulated second",
+        ),
+        (
+            r".*: playback from the bake in 5 s \(mm\)",
+            "hexapod and rover, 24 to 60 frames/s, 5 s: distance of playback from the bake, mm",
+        ),
+        (r".*: settings changed, helper objects", "same: changed settings of the scene, helper objects"),
+        (r"soft joint, .*: sag / ODE's", "soft joint of Juice in a bake: sag relative to ODE"),
+        (r"soft joints over 1.1 times .*", "soft joints more than 1.1 times as soft as in the file, without a notice"),
+    ],
     "Joint separation": [
         (
             r"chain, links .*, tip .*: gap",
@@ -94,6 +145,10 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             r"walkers that do otherwise than in the reference, of 12",
             "number of walkers, of 12, that move differently than in Juice",
         ),
+        (
+            r"walkers that do otherwise with a bake's steps, times .*",
+            "same, with a bake's steps, and with two and four times as many",
+        ),
     ],
     "Servos": [
         (
@@ -174,6 +229,10 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
         (r".*after clearing", "datablocks that differ after Remove Rigid Bodies"),
     ],
     "Speed": [
+        (
+            r"servos, friction and damping of 22 joints: CPU time \(ms\) per frame",
+            "servos, friction and damping of the humanoid's 22 joints: CPU time per frame, ms",
+        ),
         (r"slowest walker: seconds per second", "slowest of 12 walkers: seconds of computation per simulated second"),
         (
             r"a frame with 100 servos .*: ratio",
