@@ -36,6 +36,7 @@ from ..world.solver_settings import (
     required_solver_settings,
     selected_steps,
     simulated_drives,
+    simulation_key,
     softness_message,
     store_selection,
 )
@@ -75,17 +76,17 @@ def select_steps(
         rungs = ladder(most.least, Rung(most.steps, most.iterations))
         if not rungs or not most.is_worst_case:
             continue
-        drives = simulated_drives(rig)
+        drives, key = simulated_drives(rig), simulation_key(rig)
         for drive in drives:
-            limits = QUALITIES[quality]
-            climbing = climb(rungs, Rung(most.steps, most.iterations), limits, _BUDGET / len(drives))
+            bound, budget = Rung(most.steps, most.iterations), _BUDGET / len(drives)
+            climbing = climb(rungs, bound, QUALITIES[quality], budget)
             rung = next(climbing)
             while True:
                 trial = yield from _trial(scene, rig, rung, record, drive)
                 try:
                     rung = climbing.send(trial)
                 except StopIteration as end:
-                    store_selection(rig, quality, drive, end.value)
+                    store_selection(rig, quality, drive, end.value, key)
                     break
 
 
@@ -180,7 +181,7 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     if now.cost >= most.cost:
         return False
     rung = next_rung(ladder(required.least, most), now, share / limit) or most
-    store_selection(rig, quality, found.drive, StepSelection(rung, None))
+    store_selection(rig, quality, found.drive, StepSelection(rung, None), found.key)
     return True
 
 

@@ -219,11 +219,11 @@ def selected_steps(rig: bpy.types.Object, quality: str) -> KnuckleSteps | None:
     return max(found, key=lambda each: Rung(each.steps, each.iterations).cost)
 
 
-def store_selection(rig: bpy.types.Object, quality: str, drive: str, selection: StepSelection) -> None:
-    """Store what trials selected for a mechanism as it is now."""
+def store_selection(rig: bpy.types.Object, quality: str, drive: str, selection: StepSelection, key: str) -> None:
+    """Store what trials selected for a mechanism; ``key`` was its ``simulation_key``."""
     kept = settings(rig).selected_steps
     found = next((each for each in kept if (each.quality, each.drive) == (quality, drive)), None) or kept.add()
-    found.quality, found.drive, found.key = quality, drive, simulation_key(rig)
+    found.quality, found.drive, found.key = quality, drive, key
     found.steps, found.iterations = selection.rung.steps, selection.rung.iterations
     trial = selection.trial
     found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / max(trial.seconds, 1e-3))

@@ -64,6 +64,21 @@ def test_trials_are_made_once_until_the_mechanism_changes(blank: Any, tmp_path: 
     assert select(scene, rig, "PREVIEW") > 0
 
 
+def test_a_mechanism_that_is_edited_during_its_trials_is_measured_again(blank: Any) -> None:
+    from addon.blender.physics.recording.bake import record_steps
+    from addon.blender.physics.recording.step_trials import select_steps
+    from tests.support.mechanisms import objects_of
+
+    rig = put_world(chain(0.05, 30.0), "LIMP", 2.0)
+    trials = select_steps(blank.scene, [rig], "PREVIEW", record_steps)
+    for _ in range(5):
+        next(trials)
+    next(iter(objects_of(rig, "BODY").values())).knuckle.mass *= 2.0
+    for _ in trials:
+        pass
+    assert select(blank.scene, rig, "PREVIEW") > 0
+
+
 def test_mechanisms_for_which_the_least_is_enough_are_not_tried(blank: Any) -> None:
     from addon import formats
     from addon.blender.build import build
