@@ -21,6 +21,7 @@ from ...formats.xmdi import FRAME_SECONDS
 from ..animation.gait import current_gait
 from ..data.access import record_of, settings
 from ..data.queries import parts
+from ..physics.actuators.servo_targets import control_law
 from ..physics.recording.accuracy import recorded_run, report_accuracy, store_accuracy
 from ..physics.recording.bake import Recording, record, record_steps, recorded_motion, write_recording_keys
 from ..physics.recording.reference_engine import mujoco_steps, recording_differences
@@ -204,8 +205,7 @@ def _write_differences(differences: Sequence[BodyDifference], path: Path, report
 
 def scale_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
     """Multiply the gains of all servos of a model; the report warns where they have no effect."""
-    law = settings(rig).law
-    if law == "TRACK" or (law == "AUTO" and current_gait(rig) is None):
+    if control_law(rig, current_gait(rig) is not None) == "TRACK":
         report.warn(
             "gain-unused", "Gain: no effect, the servos of this model use the control law Track, which has no gain"
         )
