@@ -97,7 +97,7 @@ def hanging(kind: str, count: int) -> Mechanism:
 
 
 def loops() -> Iterator[Row]:
-    """What a loop that follows its keyed driver costs in a frame: with its solver and without."""
+    """Cost of a loop that follows its keyed driver, per frame: the difference with its solver and without."""
     scene = fresh()
     rig = put_mechanism(crank_rocker(), physics=False)
     loop = live_loops(rig)[0]

@@ -321,7 +321,7 @@ def facts(text: bytes, format_: str) -> dict[str, list[Any]]:
 
 
 def test_edits_do_what_they_do_to_a_model_that_is_imported(opened: Opened, tmp_path: Path) -> None:
-    """The same edits of the opened file, and of the file that release 1.0 exported from it."""
+    """Edits of the opened file, and of the file that release 1.0 exported from it, give the same model."""
     import bpy
 
     stem, told = opened

@@ -36,8 +36,8 @@ class MotorArrays:
         empties: Their empties (m); None where the user deleted one.
         x: X (m, 3) of each in the frame of the body that carries it.
         z: Z (m, 3) of each in the frame of the body that carries it.
-        by_child: Which (m,) have X on the child and Z on the parent; the others have them the other way round.
-        turns: Which (m,) rotate.
+        by_child: Mask (m,) of those with X on the child and Z on the parent; the others have Z on the child.
+        turns: Mask (m,) of those that rotate.
         numbers: Indices (m,) of their joint values.
         signs: 1 where the child is the constraint's first body, else -1 (m,).
     """
