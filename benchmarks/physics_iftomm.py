@@ -167,7 +167,7 @@ def four_bar() -> Iterator[Row]:
 
 #: A03: the crank's length and initial angle.
 _CRANK, _BETA = 0.007, -0.0617138900142764496
-#: Substeps and iterations at which A03 is converged; Fit to Mechanism does not know how fast a mechanism moves.
+#: Substeps and iterations at which A03 is converged; the formula does not know how fast a mechanism moves.
 _CONVERGED = (50, 200)
 
 

@@ -38,7 +38,7 @@ def turned(turns: Array) -> Array:
 
 
 def ours(long: float, ratio: float) -> Array:
-    """Angles (frames, 2) in Blender's world, as Fit to Model sets it."""
+    """Angles (frames, 2) in Blender's world, as the formula sets it."""
     fresh()
     joint_state = gather_joint_state(put_world(chain(long, ratio, links=2), "LIMP", _SECONDS, _RATE))
     poses = []

@@ -96,7 +96,7 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             r"A03 squeezer, .*\(50 x 200 .*: crank",
             "A03 (Andrews), 0.03 s, 16 rad of the crank, 50 substeps and 200 iterations: error",
         ),
-        (r"A03 squeezer, .*: crank", "A03, with the 10 substeps and 75 iterations of Fit to Mechanism: error"),
+        (r"A03 squeezer, .*: crank", "A03, with the 10 substeps and 75 iterations of the formula: error"),
         (r"A03 squeezer, .*\(50 x 200 .*: energy drift.*", "A03, 50 substeps and 200 iterations: change of the energy"),
         (r"A0[124] .*: energy drift.*", "A01, A02, A04: change of the energy"),
         (

@@ -371,7 +371,7 @@ CASES: dict[str, Case] = {
     "knuckle.check_convergence": Case(
         with_options(duo, drive("LIMP"), op("knuckle.bake_physics", frame_end=6)),
         ((duo, "Bake a simulation of the mechanism first"),),
-        window="step_trials.py: the progress, and Esc, as of Fit to Mechanism",
+        window="step_trials.py: the progress, and Esc, as of Measure Again",
     ),
     "knuckle.check_model": Case(duo),
     "knuckle.rebuild": Case(without_armature),
@@ -383,7 +383,7 @@ CASES: dict[str, Case] = {
     "knuckle.compare_mujoco": Case(
         with_options(duo, with_mujoco, drive("LIMP"), op("knuckle.bake_physics", frame_end=6)),
         ((duo, "Bake a simulation of the mechanism first"),),
-        window="step_trials.py: the progress, and Esc, as of Fit to Mechanism",
+        window="step_trials.py: the progress, and Esc, as of Measure Again",
     ),
     "knuckle.copy_joint": Case(
         with_options(picked("Right Hip", "Left Hip"), set_to("Left Hip", "knuckle.joint.dofs.0.gain", 3.0)),

@@ -11,7 +11,7 @@ SEARCHES = {
     "check mech": "KNUCKLE_OT_check_model",
     "zero serv": "KNUCKLE_OT_zero_servos",
     "key servos": "KNUCKLE_OT_key_servos",
-    "fit to mech": "KNUCKLE_OT_fit_world",
+    "measure again": "KNUCKLE_OT_fit_world",
     "find twins": "KNUCKLE_OT_find_twins",
     "check symm": "KNUCKLE_OT_check_symmetry",
     "mirror to tw": "KNUCKLE_OT_mirror_to_twin",

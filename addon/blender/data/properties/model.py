@@ -243,9 +243,9 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
     frame_range: IntVectorProperty(size=2)
     gravity: FloatVectorProperty(size=3)
     use_gravity: BoolProperty()
-    fitted_substeps: IntProperty(description="Substeps that Fit to Mechanism set last")
+    fitted_substeps: IntProperty(description="Substeps that were fitted to the mechanisms last")
     fitted_iterations: IntProperty()
-    fitted_rate: FloatProperty(description="Frames per second for which Fit to Mechanism set them")
+    fitted_rate: FloatProperty(description="Frames per second for which they were fitted")
     substeps: IntProperty(description="Substeps of the user's own world before the fit; 0 without one")
     iterations: IntProperty()
     requirements: StringProperty(description="Requirements of the mechanism on the world, with reasons")
@@ -489,7 +489,7 @@ def register() -> None:
     bpy.types.Scene.knuckle_control_rate = IntProperty(  # type: ignore[attr-defined]
         name="Control Rate",
         description="Least control steps of servos per second. More are more accurate and take longer",
-        default=60,
+        default=100,
         min=10,
         max=1000,
         soft_max=240,

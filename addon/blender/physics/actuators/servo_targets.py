@@ -32,6 +32,9 @@ from .joint_state import JointStateArrays
 
 _ChannelKey = tuple[str, int]
 
+#: Least control steps per second of a bake in a scene that simulates mechanisms in its own world.
+_OWN_WORLD_RATE = 60.0
+
 
 class ServoTargets:
     """Targets of a mechanism's servos during a simulation.
@@ -268,13 +271,15 @@ def _control_rate(scene: bpy.types.Scene, rig: bpy.types.Object) -> float:
 
     Juice computes its law once per step of 10 ms; with fewer control steps, walkers depend on details (measured: see
     "Walkers of Juice" in the manual for developers). A scene that simulates mechanisms itself controls them once per
-    frame, so its bakes have no more than it asks for.
+    frame while it plays; its bakes at fewer frames per second are as at 60.
     """
     shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
+    if simulates_here(shown):
+        return _OWN_WORLD_RATE
     least: float = shown.knuckle_control_rate  # type: ignore[attr-defined]
     model, original = settings(rig), original_of(rig)
     is_juice = control_law(original, gait.tracks_gait(original)) == "JUICE"
-    if not is_juice or not model.time_step > 0.0 or simulates_here(shown):
+    if not is_juice or not model.time_step > 0.0:
         return least
     return max(least, 1.0 / model.time_step)
 

@@ -208,7 +208,7 @@ def _require_finite(joint_state: JointStateArrays, poses: Array, frame: int) -> 
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     raise SimulationError(
         f"The simulation diverged at frame {frame}: no finite position of {name}{more}",
-        remedy="Look for overlapping bodies, very unequal masses, or too few substeps (Fit to Mechanism)",
+        remedy="Look for overlapping bodies, very unequal masses, or too few substeps (Measure Again)",
     )
 
 

@@ -206,7 +206,7 @@ def _fit_new_world(
             "world-kept",
             Message(
                 "Rigid-body world: {} substeps per frame and {} iterations, {} and {} reduce joint separation. "
-                "Press Fit to Mechanism. {}",
+                "Press Measure Again. {}",
                 world.substeps_per_frame,
                 world.solver_iterations,
                 own.substeps(frame_rate(scene)),

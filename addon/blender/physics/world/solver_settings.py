@@ -1,4 +1,4 @@
-"""Fit to Mechanism: time step and solver iterations that keep a mechanism's joints together, with the reasons.
+"""Time step and solver iterations that keep a mechanism's joints together, with the reasons.
 
 Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): the
 joint separation is about ``70 g dt^2`` (70 times twice the fall in one step from rest), whatever the size, as long as
@@ -183,6 +183,9 @@ def simulation_key(rig: bpy.types.Object) -> str:
         model.law,
         model.match_inertia,
         model.self_collide,
+        model.has_ground,
+        model.friction,
+        model.time_step,
     ]
     for obj in parts(rig, "BODY"):
         record = record_of(obj)

@@ -216,7 +216,7 @@ class KNUCKLE_OT_fit_world(ModalTask):
     """Operator: measure and set substeps and iterations of the rigid-body world."""
 
     bl_idname = "knuckle.fit_world"
-    bl_label = "Fit to Mechanism"
+    bl_label = "Measure Again"
     bl_description = "Measure and set the substeps and iterations with which the mechanisms of the scene stay together"
     bl_options = {"REGISTER", "UNDO"}
 

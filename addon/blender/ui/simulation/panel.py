@@ -256,10 +256,10 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
     row.prop(context.scene, "knuckle_simulate_here")
     if not simulates_here(context.scene):
         layout.prop(context.scene, "knuckle_obstacles")
+        layout.prop(context.scene, "knuckle_control_rate")
     world = context.scene.rigidbody_world
     if world is None:
         return
-    layout.prop(context.scene, "knuckle_control_rate")
     column = layout.column(heading="Scene")
     if simulates_here(context.scene):
         column.prop(context.scene, "use_gravity", text="Gravity")

@@ -146,7 +146,7 @@ def test_a_world_that_the_user_has_touched_is_not_taken_for_one(
     assert bpy.ops.knuckle.build_physics() == {"FINISHED"}
     said = capfd.readouterr().out
     assert "unchanged (0, 0, -9.81), the mechanism has (0, 0, -20). Set it in Scene properties, Gravity" in said
-    assert "Press Fit to Mechanism" in said
+    assert "Press Measure Again" in said
     assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
     assert bpy.context.scene.rigidbody_world is not None
 

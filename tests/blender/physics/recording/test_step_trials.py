@@ -243,7 +243,7 @@ def test_beside_a_world_of_the_user_the_simulation_has_steps_of_its_own(blank: A
 
     scene = blank.scene
     scene.knuckle_simulate_here = False
-    scene.render.fps = 60
+    scene.render.fps = scene.knuckle_control_rate = 60
     bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 50.0))
     bpy.ops.rigidbody.object_add()
     world = scene.rigidbody_world

@@ -1,4 +1,4 @@
-"""Fit to Model: what is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
+"""Fitted settings: what is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
 alone what others have set."""
 
 from __future__ import annotations
