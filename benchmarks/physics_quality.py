@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,9 +29,9 @@ from addon.blender.physics.recording.reference_engine import (
 )
 from addon.blender.physics.recording.step_trials import path_shift_steps, select_steps
 from addon.blender.physics.world.anchor import SOFT_CFM
-from addon.blender.physics.world.rigidbody_world import steps_applied
+from addon.blender.physics.world.rigidbody_world import solver_applied, steps_applied
 from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
-from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES
+from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES, Rung, ladder
 from addon.core.run_metrics import PathShift
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
@@ -227,26 +227,34 @@ def handlers() -> Rows:
     yield "servos, friction and damping of 22 joints: CPU time (ms) per frame", cost, 1.5, cost <= 1.5
 
 
+def keyframes() -> Rows:
+    """CPU time of a frame with baked keyframes in the Keyframes drive, over the same with the world switched off."""
+    for path in _SAMPLES:
+        rig = model(OWN / path)
+        scene = bpy.context.scene
+        rig.data.knuckle.drive = "LIMP"
+        bake(scene, rig, scene.frame_start + _FRAMES)
+        spent: dict[bool, list[float]] = {True: [], False: []}
+        for enabled in [True, False] * 5:
+            scene.rigidbody_world.enabled = enabled
+            scene.frame_set(scene.frame_start)
+            start = time.process_time()
+            for frame in range(scene.frame_start + 1, scene.frame_start + _FRAMES + 1):
+                scene.frame_set(frame)
+            spent[enabled].append(time.process_time() - start)
+        ratio = statistics.median(spent[True]) / statistics.median(spent[False])
+        yield f"{Path(path).stem}, baked keyframes, over the world switched off: CPU time", ratio, 2.5, ratio <= 2.5
+
+
 def corpus(seconds: float) -> Rows:
     """The models of the real files: how many play below real time, and with how large a joint separation.
 
     They come in the order of a checksum of their paths, so that those of the first ``seconds`` are a sample of all.
     Beside each model that misses a threshold stands what it costs without the solver, and the steps it was given.
     """
-    paths = [path for path in CORPUS.rglob("*") if path.suffix in _ENDINGS] if CORPUS.is_dir() else []
-    paths.sort(key=lambda path: zlib.crc32(path.relative_to(CORPUS).as_posix().encode()))
     count = slow = loose = tried = 0
-    end = time.monotonic() + seconds
-    for path in paths:
-        if time.monotonic() > end:
-            break
-        tried += 1
-        try:
-            rig = model(path)
-        except (formats.FormatError, ValueError):
-            continue
-        if not objects_of(rig, "BODY") or bpy.context.scene.rigidbody_world is None:
-            continue
+    paths = _real_files()
+    for tried, path, rig in _simulated(paths, seconds):
         found = [run(rig, drive, "PREVIEW", runs=1) for drive in _DRIVES]
         speed, apart = min(speed for speed, _ in found), max(apart for _, apart in found)
         is_soft = rig.data.knuckle.cfm > 0.0
@@ -263,6 +271,69 @@ def corpus(seconds: float) -> Rows:
     what = "real files: share of the rigid models with more than 0.5 % joint separation, playing (%)"
     yield what, share, 4.0, loose <= 0.04 * count
     yield f"real files: models with physics among {tried} of {len(paths)} files", float(count), None, True
+
+
+def _real_files() -> list[Path]:
+    """The model files of the corpus, in the order of a checksum of their paths."""
+    paths = [path for path in CORPUS.rglob("*") if path.suffix in _ENDINGS] if CORPUS.is_dir() else []
+    return sorted(paths, key=lambda path: zlib.crc32(path.relative_to(CORPUS).as_posix().encode()))
+
+
+def _simulated(paths: Iterable[Path], seconds: float) -> Iterator[tuple[int, Path, Any]]:
+    """The mechanisms with physics among files, with the count of files until then, for some seconds."""
+    end = time.monotonic() + seconds
+    for tried, path in enumerate(paths, 1):
+        if time.monotonic() > end:
+            return
+        try:
+            rig = model(path)
+        except (formats.FormatError, ValueError):
+            continue
+        if objects_of(rig, "BODY") and bpy.context.scene.rigidbody_world is not None:
+            yield tried, path, rig
+
+
+def needed(seconds: float) -> Rows:
+    """CPU time of playing over that with the cheapest steps whose second has the allowed joint separation.
+
+    The samples and real files with rigid joints; ``seconds`` limit the real files.
+    """
+    largest, over, count = 0.0, 0, 0
+    for _, path, rig in _simulated([OWN / path for path in _SAMPLES] + _real_files(), seconds):
+        if rig.data.knuckle.cfm > 0.0:
+            continue
+        for drive, label in _DRIVES.items():
+            speed, apart = run(rig, drive, "PREVIEW")
+            if apart > QUALITIES["PREVIEW"].separation:
+                continue
+            rung, least = _cheapest(rig)
+            ratio = 1.0 / speed / least
+            count += 1
+            largest, over = max(largest, ratio), over + (ratio > 3.0)
+            if ratio > 2.0:
+                print(f"  {path.name}, {label}: {ratio:.2g} times {rung.steps} steps, {rung.iterations} iterations")
+    what = "samples and real files: CPU time of playing over the least that 0.5 % joint separation needs"
+    yield f"{what}, the largest of {count}", largest, 3.0, not over
+
+
+def _cheapest(rig: Any) -> tuple[Rung, float]:
+    """The first rung whose second has the allowed joint separation, and its CPU time per simulated second."""
+    scene, rungs = bpy.context.scene, ladder(1, Rung(10**6, 1000))
+    for rung in rungs:
+        with solver_applied(scene, max(math.ceil(rung.steps / 60.0), 1), rung.iterations):
+            spent = []
+            for _ in range(_RUNS):
+                steps = record_steps(scene, rig, scene.frame_start + _FRAMES)
+                next(steps), next(steps)
+                start = time.process_time()
+                recording = _ended(steps)
+                spent.append((time.process_time() - start) * 60.0 / (_FRAMES - 1))
+                shares = [joint.share for joint in accuracy_of_recording(scene, recording).joints]
+                if max(shares, default=0.0) > QUALITIES["PREVIEW"].separation:
+                    break
+            else:
+                return rung, statistics.median(spent)
+    return rungs[-1], math.nan
 
 
 def _load(rig: Any) -> str:
@@ -328,7 +399,7 @@ def _scene_facts(scene: Any) -> tuple[Any, ...]:
 
 
 #: Seconds that the part of the real files may take.
-SECONDS = {"corpus": 1500.0}
+SECONDS = {"corpus": 1500.0, "needed": 600.0}
 PARTS: dict[str, Callable[..., Iterator[Any]]] = {
     "samples": samples,
     "paths": paths,
@@ -336,6 +407,8 @@ PARTS: dict[str, Callable[..., Iterator[Any]]] = {
     "rates": rates,
     "handlers": handlers,
     "live": live,
+    "keyframes": keyframes,
+    "needed": needed,
     "corpus": corpus,
 }
 
