@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 #: Integration steps per frame.
 _INTEGRATION_STEPS = 24
-#: Force of a spring as a function of position, or of a damper as a function of velocity.
-ForceLaw = Callable[[float], float]
+#: Force of a spring as a function of position, or of a damper as a function of velocity; of a number or of an array.
+ForceLaw = Callable[[Any], Any]
 
 
 @dataclass
@@ -42,9 +43,13 @@ class PiecewisePolynomial:
         return float(np.polyval(np.polyder(np.array(piece, dtype=np.float64)), x)) if len(piece) > 1 else 0.0
 
 
+def _unchanged(difference: Any) -> Any:
+    return difference
+
+
 @dataclass
 class SpringDamperIntegrator:
-    """Spring and damper on one coordinate whose forces are constant during each frame.
+    """Spring and damper whose forces are constant during each frame, on one coordinate or, as arrays, on several.
 
     ``spring`` is the force as a function of position, ``damper`` as a function of velocity, ``inertia`` the mass or
     moment of inertia that is moved. ``substeps`` is the number of solver steps per frame, each of which updates
@@ -55,13 +60,13 @@ class SpringDamperIntegrator:
 
     spring: ForceLaw | None
     damper: ForceLaw | None
-    inertia: float
+    inertia: Any
     substeps: int = 1
-    initial_speed: float = 0.0
-    _places: list[float] = field(default_factory=list)
-    _forces: list[float] = field(default_factory=list)
+    initial_speed: Any = 0.0
+    _places: list[Any] = field(default_factory=list)
+    _forces: list[Any] = field(default_factory=list)
 
-    def force(self, place: float, time: float, change: ForceLaw = float) -> float:
+    def force(self, place: Any, time: float, change: Callable[[Any], Any] = _unchanged) -> Any:
         """Compute the force to apply for the next ``time`` seconds.
 
         Args:
@@ -88,7 +93,7 @@ class SpringDamperIntegrator:
         self._places, self._forces = [*self._places[-1:], place], [*self._forces[-1:], total]
         return total
 
-    def _spring_force(self, place: float, other: float, time: float) -> float:
+    def _spring_force(self, place: Any, other: Any, time: float) -> Any:
         """Compute the spring's force about a position: averaged over the motion from rest there, with falling weights.
 
         ``other`` is the acceleration by other forces.
@@ -102,14 +107,14 @@ class SpringDamperIntegrator:
             place, speed = place + 0.5 * step * (speed + faster), faster
         return 2.0 * total / _INTEGRATION_STEPS**2
 
-    def _damper_force(self, speed: float, other: float, time: float) -> float:
+    def _damper_force(self, speed: Any, other: Any, time: float) -> Any:
         """Compute the damper's mean force, from a speed that other forces change by ``other`` per second."""
         assert self.damper is not None
         step, total = time / _INTEGRATION_STEPS, 0.0
         for _ in range(_INTEGRATION_STEPS):
             push = self.damper(speed + 0.5 * step * other)
             total += push
-            speed += step * (push / self.inertia + other)
+            speed = speed + step * (push / self.inertia + other)
         return total / _INTEGRATION_STEPS
 
 

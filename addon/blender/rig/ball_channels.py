@@ -91,12 +91,21 @@ def _append_translations(vectors: Array, moved: Array, is_reversed: bool) -> Arr
     return np.concatenate([vectors, moved], axis=1)
 
 
-def rotation_vectors_as_written(quaternions: Array, turn: Array, is_reversed: bool) -> Array:
-    """Return rotation vectors (n, 3) in the joint's axes of quaternions (n, 4; w first) as written: up to a turn."""
-    length = np.linalg.norm(quaternions[:, 1:], axis=1)
-    angle = 2.0 * np.arctan2(length, quaternions[:, 0])
-    vectors = quaternions[:, 1:] * (angle / np.where(length > 0.0, length, 1.0))[:, None]
-    return _rotate_vectors(turn, vectors) * (-1.0 if is_reversed else 1.0)
+def rotation_vectors_as_written(quaternions: Array, turn: Array, is_reversed: bool | NDArray[np.bool_]) -> Array:
+    """Return rotation vectors in the axes of joints of quaternions as written: up to a whole turn.
+
+    Args:
+        quaternions: Rotations (..., n, 4; w first).
+        turn: Rotation (3, 3) from the bone's axes to the joint's, or those (n, 3, 3) of several.
+        is_reversed: Whether the joint points towards the root, or whether each (n,) does.
+
+    Returns:
+        Rotation vectors (..., n, 3).
+    """
+    length = np.linalg.norm(quaternions[..., 1:], axis=-1)
+    angle = 2.0 * np.arctan2(length, quaternions[..., 0])
+    vectors = quaternions[..., 1:] * (angle / np.where(length > 0.0, length, 1.0))[..., None]
+    return _rotate_vectors(turn, vectors) * np.where(is_reversed, -1.0, 1.0)[..., None]
 
 
 def _rotate_vectors(turn: Array, vectors: Array) -> Array:

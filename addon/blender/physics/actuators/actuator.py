@@ -91,7 +91,7 @@ class Actuator(ABC):
 
 
 class JointMotors:
-    """Motors about the axes of one joint, from which forces or commands are made."""
+    """Motors about the axes of joints with the same degrees of freedom, from which forces or commands are made."""
 
     motors: DofMotors
 
@@ -101,8 +101,7 @@ class JointMotors:
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
-        own = self.motors.joint.joint.id
-        self.motors.begun, self.motors.initial_velocity = state.values.get(own), state.velocities.get(own)
+        self.motors.begin(state.values, state.velocities)
         self.choose(state)
         return self.motors.mark(state.poses)
 
@@ -115,4 +114,4 @@ class JointMotors:
 
 
 class JointActuator(JointMotors, Actuator):
-    """Actuator of one joint by motors about its axes."""
+    """Actuator of joints with the same degrees of freedom, by motors about their axes."""

@@ -257,9 +257,9 @@ def _implicit_shares(damper: Array, spring: Array) -> tuple[Array, Array]:
 
 @dataclass
 class VelocityHistory:
-    """Motion of joint values (n,) so far: ``speed`` within the last frame and its ``change`` since the one before.
+    """Motion of joint values so far: ``speed`` within the last frame and its ``change`` since the one before.
 
-    From poses alone, since Blender does not expose the velocities of bodies.
+    They are arrays of any shape. From poses alone, since Blender does not expose the velocities of bodies.
     """
 
     speed: Array
@@ -267,17 +267,17 @@ class VelocityHistory:
     _has_moved: bool = False
 
     @classmethod
-    def at_rest(cls, count: int) -> VelocityHistory:
+    def at_rest(cls, shape: int | tuple[int, ...]) -> VelocityHistory:
         """Return the course of joint values that begin at rest."""
-        return cls(np.zeros(count), np.zeros(count))
+        return cls(np.zeros(shape), np.zeros(shape))
 
     @classmethod
     def from_initial_velocity(cls, speeds: Array) -> VelocityHistory:
-        """Return the course of joint values with initial velocities (n,)."""
+        """Return the course of joint values with initial velocities."""
         return cls(speeds.copy(), np.zeros_like(speeds), True)
 
     def go_on(self, moved: Array, rate: float) -> None:
-        """Add the change of the joint values (n,) within a frame."""
+        """Add the change of the joint values within a frame."""
         speed = moved * rate
         self.change = speed - self.speed if self._has_moved else np.zeros_like(speed)
         self.speed = speed

@@ -20,10 +20,10 @@ import numpy as np
 
 from ....core.kinematics import closed_form_coordinates
 from ....core.model import DOF_SIZE, Array, Dof
-from ...animation.fcurves import pose_block_coordinates
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings, world_of
-from ...data.channels import Channel, servo_channels
+from ...data.channels import Channel, block_rotation, servo_channels
+from ...rig.ball_channels import rotation_vectors_as_written
 from ...rig.bone_limits import channel_stops
 from ..constraints.generic6dof import has_motor_axes
 from ..world.anchor import SOFT_CFM
@@ -32,7 +32,14 @@ from .actuator import Actuator, EmptyPoses, JointActuator, JointMotors, Simulati
 from .control_laws import ImplicitPd, ServoErrors, Servos, VelocityHistory, motor_commands, steady_increment
 from .dof_motors import DofMotors
 from .effective_mass import EffectiveMass
-from .joint_state import JointStateArrays, MultiDofJoint, ensure_motors, has_both_bodies
+from .joint_state import (
+    JointGroup,
+    JointStateArrays,
+    MultiDofJoint,
+    ensure_motors,
+    has_both_bodies,
+    joint_groups,
+)
 from .motors import enable_constraint
 
 if TYPE_CHECKING:
@@ -62,7 +69,7 @@ class ScrewCoupling(JointActuator):
 
     def choose(self, state: SimulationState) -> None:
         """Compute masses and weight at the first frame."""
-        joint, poses, carried = self.motors.joint, state.poses, state.inertia
+        (joint,), poses, carried = self.motors.group.joints, state.poses, state.inertia
         turn, slide = carried.of_multi_dof_joint(joint, joint.coordinates(poses[None])[0])
         self.size = model_scale(record_of(joint.empty).model)
         self.inverse_mass = 1.0 / slide + self.size * self.pitch**2 / turn
@@ -78,15 +85,16 @@ class ScrewCoupling(JointActuator):
             return  # an undo during a simulation: the last commands stay
         poses, rate = state.poses, state.rate
         actual = self.motors.look(poses, rate)
+        turned, moved = actual[0].tolist()
         if self._turned is None:  # the nearest to the translation's: it may begin after several turns
-            turns = (actual[1] / self.pitch - actual[0]) / (2.0 * math.pi) if self.pitch else 0.0
-            self._turned = float(actual[0]) + 2.0 * math.pi * round(turns)
-        self._turned += self.motors.short(float(actual[0]) - self._turned)
-        push = self._push(float(actual[1]) - self.pitch * self._turned, 1.0 / rate)
+            turns = (moved / self.pitch - turned) / (2.0 * math.pi) if self.pitch else 0.0
+            self._turned = turned + 2.0 * math.pi * round(turns)
+        self._turned += self.motors.short(turned - self._turned)
+        push = self._push(moved - self.pitch * self._turned, 1.0 / rate)
         course = self.motors.course
         assert course is not None
         middle = actual + 0.5 * (course.speed + course.change) / rate
-        self.motors.push(poses, middle, np.array([-self.size * self.pitch * push, push]))
+        self.motors.push(poses, middle, np.array([[-self.size * self.pitch * push, push]]))
 
     def _push(self, apart: float, time: float) -> float:
         """Return the force (N) along the screw's axis for the next frame.
@@ -127,7 +135,7 @@ def screw_couplings(scene: bpy.types.Scene, joint_state: JointStateArrays) -> li
     out = []
     for item in joint_state.multi_dof_joints:
         if is_screw_joint(item) and has_both_bodies(joint_state, record_of(item.empty).joint):
-            both = as_cylindrical_joint(item)
+            both = JointGroup.of([as_cylindrical_joint(item)])
             motors = DofMotors(joint_state, both, "spring_motors", _SCREW_SUFFIX, np.array([True, False]))
             out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
@@ -239,77 +247,81 @@ class SingleDofServos:
 
 @dataclass
 class MultiDofServos(JointMotors):
-    """Servos of one joint with several degrees of freedom.
+    """Servos of joints (n) with the same several degrees of freedom (size).
 
     Attributes:
         motors: Their motors.
         targets: Targets of the mechanism's servos.
-        channels: Channels of the joint's bones.
-        servos: Parameters of the servos.
-        stops: Stops of each joint value, as ``clamp_bone_values`` takes them.
-        last_targets: Targets (size,) at the end of the last commanded step; nan where no motor acts.
+        channels: Channels of the bones of each joint.
+        servos: Parameters of the servos (n size,), joint by joint.
+        stops: Stops (3, n, size) of the joint values, as ``clamp_bone_values`` takes them.
+        last_targets: Targets (n, size) at the end of the last commanded step; nan where no motor acts.
     """
 
     motors: DofMotors
     targets: ServoTargets
-    channels: Sequence[Channel]
+    channels: Sequence[Sequence[Channel]]
     servos: Servos
-    stops: Sequence[tuple[float, float, float]]
+    stops: Array
     last_targets: Array
-    _actual: Array = field(default_factory=lambda: np.zeros(0))
+    _actual: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def joints(self) -> list[MultiDofJoint]:
-        """The joint, for the inertia that its motors move."""
-        return [self.motors.joint]
+        """The joints, for the inertia that their motors move."""
+        return self.motors.group.joints
 
     def values(self, state: SimulationState) -> list[Array]:
-        """Return the joint values (size,)."""
-        return [self._actual]
+        """Return the joint values (size,) of each joint."""
+        return list(self._actual)
 
     def chosen_inertia(self, state: SimulationState) -> Array:
-        """Return the moment of inertia or mass (size,) for which missing gains are chosen."""
-        return state.inertia.of_multi_dof_joint(self.motors.joint, self.motors.joint.coordinates(state.poses[None])[0])
+        """Return the moment of inertia or mass (n size,) for which missing gains are chosen."""
+        values = self.motors.group.coordinates(state.poses)
+        inertias = map(state.inertia.of_multi_dof_joint, self.joints, values)
+        return np.concatenate(list(inertias))
 
     def errors(self, state: SimulationState) -> ServoErrors:
         """Return targets and errors before the next frame; without targets only locked joint values have any."""
-        motors = self.motors
-        keyed = None
+        motors, wanted = self.motors, np.full((4, *self.motors.group.shape), math.nan)
         if state.drive == "SERVO" and self.targets.gait is None:
             keyed = self._key_targets([self.targets.scene_frame_of(state.frame + step) for step in (-2, -1, 0, 1)])
+            wanted[..., : keyed.shape[2]] = keyed
         actual = self._actual = motors.look(state.poses, state.rate)
         assert motors.course is not None and motors.start is not None
-        wanted = np.full((4, len(actual)), math.nan)
-        if keyed is not None:
-            wanted[:, : keyed.shape[1]] = keyed
-        wanted = np.where(self.servos.locked, motors.start, wanted)
-        last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
-        self.last_targets = np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
-        error = motors.difference(wanted[1], actual)
-        return ServoErrors(ahead, error, steady_increment(last, ahead, after), motors.course.speed)
+        wanted = np.where(self.servos.locked.reshape(actual.shape), motors.start, wanted)
+        last, ahead, after = motors.difference(wanted[1:], wanted[:-1])
+        idle = (self.servos.free | (self.servos.limit <= 0.0)).reshape(actual.shape)
+        self.last_targets = np.where(idle, math.nan, wanted[2])
+        found = ahead, motors.difference(wanted[1], actual), steady_increment(last, ahead, after), motors.course.speed
+        return ServoErrors(*(each.ravel() for each in found))
 
     def apply(self, state: SimulationState, velocity: Array, force: Array) -> None:
-        """Set the motors to target velocities and forces (size,)."""
+        """Set the motors to target velocities and forces (n size,)."""
+        velocity, force = (each.reshape(self._actual.shape) for each in (velocity, force))
         middle = self._actual + 0.5 * velocity / state.rate
         self.motors.command(state.poses, middle, velocity, force, state.rate, state.law == "PD")
 
     def _key_targets(self, frames: Sequence[float]) -> Array:
-        """Return the targets (frames, size) of the bones at frames, within their stops.
+        """Return the targets (frames, n, channels) of the bones at frames, within their stops.
 
         Channels without keyframes keep their present values.
         """
-        out = np.empty((len(frames), len(self.channels)))
-        for channel in self.channels:
-            if channel.is_single:
-                values = self.targets.channel_values(channel.path, channel.index, frames)
-                out[:, channel.dof_index] = clamp_bone_values(values, *self.stops[channel.dof_index])
-        block = [channel for channel in self.channels if not channel.is_single]
-        if block:
-            path = block[0].path
-            turns = np.stack([self.targets.channel_values(path, index, frames) for index in range(4)], axis=1)
-            first = block[0].dof_index
-            rig = self.motors.joint_state.rig
-            out[:, first : first + 3] = pose_block_coordinates(rig, block, np.zeros((len(frames), 3)), turns)
+        read, count = self.targets.channel_values, len(self.channels[0])
+        single = np.array([channel.is_single for channel in self.channels[0]])
+        out = np.empty((len(frames), len(self.channels), count))
+        for row, own in enumerate(self.channels):
+            for channel in own:
+                if channel.is_single:
+                    out[:, row, channel.dof_index] = read(channel.path, channel.index, frames)
+        out[..., single] = clamp_bone_values(out[..., single], *self.stops[..., :count][..., single])
+        if not single.all():
+            first = [own[int(np.argmin(single))] for own in self.channels]  # of each ball
+            turns = [[read(channel.path, index, frames) for index in range(4)] for channel in first]
+            rotations = np.array([block_rotation(self.motors.joint_state.rig, channel.bone) for channel in first])
+            out[..., ~single] = rotation_vectors_as_written(
+                np.array(turns).transpose(2, 0, 1), rotations, np.array([channel.is_reversed for channel in first])
+            )
         return out
 
 
@@ -389,7 +401,9 @@ class ServoGroup(Actuator):
 def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> list[MultiDofServos]:
     """Return the servos of joints with several degrees of freedom, with motors for those that have any force."""
     channels, format_ = servo_channels(joint_state.rig), settings(joint_state.rig).format
-    out = []
+    items: list[MultiDofJoint] = []
+    parameters: list[Servos] = []
+    stops: list[list[tuple[float, float, float]]] = []
     for joint in joint_state.multi_dof_joints:
         item, screw = (as_cylindrical_joint(joint), 1) if is_screw_joint(joint) else (joint, 0)
         record = record_of(item.empty).joint
@@ -405,10 +419,16 @@ def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> li
         servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force their file has
-        motors = DofMotors(joint_state, item, "motors", _SUFFIX, servos.turns)
-        stops = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
-        nothing = np.full(len(kinds), math.nan)
-        out.append(MultiDofServos(motors, targets, channels[item.joint.id], servos, stops, nothing))
+        items.append(item)
+        parameters.append(servos)
+        stops.append([stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in per_coordinate])
+    out = []
+    for numbers in joint_groups(items, [len(channels[item.joint.id]) for item in items]):
+        group = JointGroup.of([items[number] for number in numbers])
+        motors = DofMotors(joint_state, group, "motors", _SUFFIX, parameters[numbers[0]].turns)
+        own, joined = [channels[item.joint.id] for item in group.joints], [parameters[number] for number in numbers]
+        limits = np.moveaxis(np.array([stops[number] for number in numbers]), -1, 0)
+        out.append(MultiDofServos(motors, targets, own, Servos.joined(joined), limits, np.full(group.shape, math.nan)))
     return out
 
 

@@ -26,7 +26,7 @@ from ..constraints.restraints import JointForceLaw
 from .actuator import Actuator, EmptyPoses, JointActuator, SimulationState
 from .control_laws import VelocityHistory
 from .dof_motors import DofMotors
-from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
+from .joint_state import JointGroup, JointStateArrays, MultiDofJoint, has_both_bodies, joint_groups
 from .motors import enable_constraint
 
 _SUFFIX = " Losses"
@@ -36,10 +36,10 @@ _MOTOR_DAMPING_LIMIT = 0.3
 
 @dataclass
 class FrictionDampingActuator(JointActuator):
-    """Friction and damping of a joint.
+    """Friction and damping of joints (n) with the same degrees of freedom (size).
 
-    ``damping`` (size,) is that of the dampers that Blender's constraint does not have. ``inertia`` (size,) is the
-    effective inertia of the joint values at the first frame, if it is known.
+    ``damping`` (n, size) is that of the dampers that Blender's constraints do not have. ``laws`` are those of a single
+    joint. ``inertia`` (n, size) is the effective inertia of the joint values at the first frame, if it is known.
     """
 
     scene: bpy.types.Scene
@@ -52,24 +52,25 @@ class FrictionDampingActuator(JointActuator):
 
     def choose(self, state: SimulationState) -> None:
         """Divide the dampers: weak ones become motors, strong ones Blender's."""
-        joint, poses, moved = self.motors.joint, state.poses, self.inertia
+        joints, poses, moved = self.motors.group.joints, state.poses, self.inertia
         if moved is None:
-            masses = state.inertia.effective_mass
-            moved = masses.effective_inertia(joint, joint.now(poses), self.motors.turns, poses)
-        constraint: Any = joint.empty.rigid_body_constraint
-        for line in aligned_dofs(record_of(joint.empty).joint):
-            dof = joint.joint.dofs[line.number]
-            if dof.damping > 0.0 and not dof.stiffness:
-                strong = dof.damping / state.rate > _MOTOR_DAMPING_LIMIT * moved[line.number]
-                if getattr(constraint, f"use_spring_{line.spring}") != strong:
-                    setattr(constraint, f"use_spring_{line.spring}", bool(strong))
-        self.damping = _motor_damping(joint)
+            masses, turns = state.inertia.effective_mass, self.motors.turns
+            moved = np.array([masses.effective_inertia(joint, joint.now(poses), turns, poses) for joint in joints])
+        for joint, own in zip(joints, moved, strict=True):
+            constraint: Any = joint.empty.rigid_body_constraint
+            for line in aligned_dofs(record_of(joint.empty).joint):
+                dof = joint.joint.dofs[line.number]
+                if dof.damping > 0.0 and not dof.stiffness:
+                    strong = dof.damping / state.rate > _MOTOR_DAMPING_LIMIT * own[line.number]
+                    if getattr(constraint, f"use_spring_{line.spring}") != strong:
+                        setattr(constraint, f"use_spring_{line.spring}", bool(strong))
+        self.damping = _motor_damping(joints)
         smooth = [each.law for each in self.laws if not each.holds]
         if smooth:
             substeps = world_of(self.scene).substeps_per_frame
-            speed = float(self.motors.initial_speeds()[0])
+            speed = float(self.motors.initial_speeds()[0, 0])
             self.held = SpringDamperIntegrator(
-                None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps, speed
+                None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0, 0]), substeps, speed
             )
 
     def update(self, state: SimulationState) -> None:
@@ -79,11 +80,11 @@ class FrictionDampingActuator(JointActuator):
         course = self.motors.course
         assert course is not None
         force = self.friction + self.damping * np.abs(course.speed + course.change)
-        speed = float(course.speed[0] + course.change[0])
-        force[0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
+        speed = float(course.speed[0, 0] + course.change[0, 0])
+        force[0, 0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
         if self.held is not None:
-            force[0] += abs(self.held.force(float(actual[0]), 1.0 / rate, self.motors.short))
-        self.motors.command(poses, actual, np.zeros(len(actual)), force, rate, False)
+            force[0, 0] += abs(self.held.force(float(actual[0, 0]), 1.0 / rate, self.motors.short))
+        self.motors.command(poses, actual, np.zeros_like(actual), force, rate, False)
 
 
 class JointLosses(Actuator):
@@ -93,38 +94,38 @@ class JointLosses(Actuator):
     motors turn about the joint's axis or move along it, so the force of the joint is that of its motor.
     """
 
-    def __init__(self, joint_state: JointStateArrays, joints: Sequence[FrictionDampingActuator]) -> None:
+    def __init__(self, joint_state: JointStateArrays, groups: Sequence[FrictionDampingActuator]) -> None:
         place = {empty: number for number, empty in enumerate(joint_state.empties)}
-        self._all = joints
-        self._plain = [each for each in joints if each.motors.joint.empty in place and not each.laws]
-        self._others = [each for each in joints if each not in self._plain]
-        self._numbers = np.array([place[each.motors.joint.empty] for each in self._plain], dtype=np.intp)
+        self._all = groups
+        self._plain = [each for each in groups if each.motors.group.joints[0].empty in place and not each.laws]
+        self._others = [each for each in groups if each not in self._plain]
+        self._joints = [joint for each in self._plain for joint in each.motors.group.joints]
+        self._numbers = np.array([place[joint.empty] for joint in self._joints], dtype=np.intp)
         self._turns = joint_state.turns[self._numbers]
         self._motors: list[bpy.types.RigidBodyConstraint | None] = []
-        self._written = np.full(len(self._plain), np.nan)
+        self._written = np.full(len(self._joints), np.nan)
         self._kinds = ["ang" if turns else "lin" for turns in self._turns]
-        self._course = VelocityHistory.at_rest(len(self._plain))
+        self._course = VelocityHistory.at_rest(len(self._joints))
         self._last: Array | None = None
 
     def prepare(self, scene: bpy.types.Scene) -> None:
         """Create the missing motors and connect them."""
         for each in self._all:
             each.prepare(scene)
-        empties = [each.motors.records()[0].empty for each in self._plain]
+        empties = [record.empty for each in self._plain for record in each.motors.records()]
         self._motors = [None if empty is None else empty.rigid_body_constraint for empty in empties]
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
-        masses = state.inertia.effective_mass
-        inertias = masses.single_dof_inertias([each.motors.joint for each in self._plain], state.poses)
-        for each, inertia in zip(self._plain, inertias, strict=True):
-            each.inertia = inertia[None]
-        self._written = np.full(len(self._plain), np.nan)
+        inertias = iter(state.inertia.effective_mass.single_dof_inertias(self._joints, state.poses))
+        for each in self._plain:
+            each.inertia = np.array([[next(inertias)] for _ in each.motors.group.joints])
+        self._written = np.full(len(self._joints), np.nan)
         for motor, kind in zip(self._motors, self._kinds, strict=False):
             if motor is not None:
                 setattr(motor, f"motor_{kind}_target_velocity", 0.0)  # of a new one it is 1
         places = {empty: place for each in self._all for empty, place in each.start(state).items()}
-        begun = [state.velocities.get(each.motors.joint.joint.id) for each in self._plain]
+        begun = [state.velocities.get(joint.joint.id) for joint in self._joints]
         speeds = np.array([0.0 if speed is None else speed[0] for speed in begun])
         self._course = (
             VelocityHistory.from_initial_velocity(speeds) if state.velocities else VelocityHistory.at_rest(len(speeds))
@@ -141,8 +142,8 @@ class JointLosses(Actuator):
                 moved = np.where(self._turns, (moved + math.pi) % (2.0 * math.pi) - math.pi, moved)
                 self._course.go_on(moved, state.rate)
             self._last = values
-            friction = np.array([each.friction[0] for each in self._plain])
-            damping = np.array([each.damping[0] for each in self._plain])
+            friction = np.concatenate([each.friction[:, 0] for each in self._plain])
+            damping = np.concatenate([each.damping[:, 0] for each in self._plain])
             self._brake(friction + damping * np.abs(self._course.speed + self._course.change))
         for each in self._others:
             each.update(state)
@@ -163,27 +164,28 @@ class JointLosses(Actuator):
 
 def joint_losses(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[JointLosses]:
     """Return the actuator of a mechanism's joints with friction or damping; none without such joints."""
+    items = [
+        item
+        for item in joint_state.dissipative_joints
+        if has_fixed_axes(item.joint.dofs) and has_both_bodies(joint_state, record_of(item.empty).joint)
+    ]
+    laws = [[law for law in joint_state.laws.get(item.empty, ()) if law.brakes] for item in items]
     out = []
-    for item in joint_state.dissipative_joints:
-        if not has_fixed_axes(item.joint.dofs) or not has_both_bodies(joint_state, record_of(item.empty).joint):
-            continue
-        turns = np.array([dof.kind == "rotation" for dof in item.joint.dofs], dtype=bool)
-        friction = np.array([max(dof.friction, 0.0) for dof in item.joint.dofs])
-        laws = [law for law in joint_state.laws.get(item.empty, ()) if law.brakes]
-        out.append(
-            FrictionDampingActuator(
-                scene, DofMotors(joint_state, item, "loss_motors", _SUFFIX, turns), friction, _motor_damping(item), laws
-            )
-        )
+    for numbers in joint_groups(items, [None if own else "" for own in laws]):
+        group = JointGroup.of([items[number] for number in numbers])
+        motors = DofMotors(joint_state, group, "loss_motors", _SUFFIX, group.kinds == "rotation")
+        friction = np.array([[max(dof.friction, 0.0) for dof in item.joint.dofs] for item in group.joints])
+        out.append(FrictionDampingActuator(scene, motors, friction, _motor_damping(group.joints), laws[numbers[0]]))
     return [JointLosses(joint_state, out)] if out else []
 
 
-def _motor_damping(joint: MultiDofJoint) -> Array:
-    """Return the damping (size,) of a joint's dampers that are disabled in Blender's constraint."""
-    constraint: Any = joint.empty.rigid_body_constraint
-    out = np.zeros(len(joint.joint.dofs))
-    for line in aligned_dofs(record_of(joint.empty).joint):
-        dof = joint.joint.dofs[line.number]
-        if not dof.stiffness and not getattr(constraint, f"use_spring_{line.spring}"):
-            out[line.number] = max(dof.damping, 0.0)
+def _motor_damping(joints: Sequence[MultiDofJoint]) -> Array:
+    """Return the damping (n, size) of the dampers of joints that are disabled in Blender's constraints."""
+    out = np.zeros((len(joints), len(joints[0].joint.dofs)))
+    for row, joint in enumerate(joints):
+        constraint: Any = joint.empty.rigid_body_constraint
+        for line in aligned_dofs(record_of(joint.empty).joint):
+            dof = joint.joint.dofs[line.number]
+            if not dof.stiffness and not getattr(constraint, f"use_spring_{line.spring}"):
+                out[row, line.number] = max(dof.damping, 0.0)
     return out

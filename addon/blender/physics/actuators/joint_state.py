@@ -6,7 +6,7 @@ Includes whole turns: a hinge that begins at 4 rad does so, and not at -2.28, wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
@@ -16,8 +16,8 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ....core.kinematics import closed_form_coordinates, joint_values_from_transform
-from ....core.model import DOF_SIZE, Array, Joint
+from ....core.kinematics import ClosedForm, closed_form_coordinates, joint_values_from_transform
+from ....core.model import DOF_SIZE, Array, Dof, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import record_of, settings
 from ...data.caching import joint_record, memoized_reads
@@ -27,7 +27,7 @@ from ...data.properties.joint import KnuckleJoint
 from ...data.queries import parts
 from ...rig.joint_frames import PoseGetter, design_pose, joint_sides
 from ..constraints.constraints import write_motor
-from ..constraints.generic6dof import needs_spring_motors
+from ..constraints.generic6dof import dof_axes, motion_directions, needs_spring_motors
 from ..constraints.restraints import JointForceLaw, joint_force_laws
 from ..world.anchor import connects_bodies, joint_ends
 from .control_laws import Servos
@@ -70,15 +70,6 @@ def initial_joint_coordinates(joint_state: JointStateArrays, turned: Array) -> d
     }
 
 
-def coordinates_near(joint: MultiDofJoint, poses: Array, about: Array | None) -> Array:
-    """Return a joint's values (size,) of poses (bodies + 1, 4, 4), whole turns nearest to ``about`` (size,), if any."""
-    values = joint.now(poses)
-    if about is None or len(about) != len(values):
-        return values
-    kinds = [dof.kind for dof in joint.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
-    return unwrap_to(values, about, np.array(kinds) == "rotation")
-
-
 def _channel_value(rig: bpy.types.Object, channel: Channel) -> float:
     if not channel.is_single:
         return 0.0
@@ -90,8 +81,8 @@ def unwrap_to(measured: Array, about: Array, turns: NDArray[np.bool_]) -> Array:
     """Add the whole turns that bring measured angles nearest to other values.
 
     Args:
-        measured: Joint values (size,).
-        about: Values (size,) to be near to; nan leaves the measured one.
+        measured: Joint values (..., size).
+        about: Values (..., size) to be near to; nan leaves the measured one.
         turns: Which of them (size,) are angles.
     """
     whole = np.round((about - measured) / _FULL_TURN)
@@ -226,7 +217,7 @@ class MultiDofJoint:
     child: int
     on_parent: Array
     on_child: Array
-    quick: Callable[[Array], Array] | None  # joint values (size,) of its motion (4, 4), where a closed form exists
+    quick: ClosedForm | None
 
     def coordinates(self, poses: Array) -> Array:
         """Return the joint values (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
@@ -238,6 +229,94 @@ class MultiDofJoint:
         if self.quick is None:
             return self.coordinates(poses[None])[0]
         return self.quick(_inverse_poses(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
+
+
+@dataclass
+class JointGroup:
+    """Joints (n) of a mechanism whose degrees of freedom have the same kinds, as arrays.
+
+    Attributes:
+        joints: The joints.
+        parent: Indices (n,) of their parents into the pose array.
+        child: Indices (n,) of their children.
+        on_parent: Joint frames (n, 4, 4) on the parents.
+        on_child: Joint frames (n, 4, 4) on the children.
+        kinds: Kind of the degree of freedom of each joint value (size,).
+        axes: Unit axes (n, dofs, 3) of the degrees of freedom in the joint frames.
+        quick: Closed form of their joint values; without one, the axes are the same.
+    """
+
+    joints: list[MultiDofJoint]
+    parent: NDArray[np.intp]
+    child: NDArray[np.intp]
+    on_parent: Array
+    on_child: Array
+    kinds: NDArray[np.str_]
+    axes: Array
+    quick: ClosedForm | None
+
+    @classmethod
+    def of(cls, joints: Sequence[MultiDofJoint]) -> JointGroup:
+        """Return the arrays of joints of one group of ``joint_groups``."""
+        forms = [joint.quick for joint in joints if joint.quick is not None]
+        return cls(
+            list(joints),
+            np.array([joint.parent for joint in joints], dtype=np.intp),
+            np.array([joint.child for joint in joints], dtype=np.intp),
+            np.array([joint.on_parent for joint in joints]),
+            np.array([joint.on_child for joint in joints]),
+            np.array([dof.kind for dof in joints[0].joint.dofs for _ in range(DOF_SIZE[dof.kind])]),
+            np.array([dof_axes(joint.joint.dofs) for joint in joints]),
+            ClosedForm.joined(forms) if forms else None,
+        )
+
+    @property
+    def dofs(self) -> Sequence[Dof]:
+        """Degrees of freedom of the first joint, whose kinds are those of all."""
+        return self.joints[0].joint.dofs
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Count of the joints, and of the values of each."""
+        return len(self.joints), len(self.kinds)
+
+    def coordinates(self, poses: Array, about: Array | None = None) -> Array:
+        """Return the joint values (n, size) of poses (bodies + 1, 4, 4).
+
+        Args:
+            poses: The poses.
+            about: Values (n, size) to which whole turns are added; nan where they are unknown. Without them, angles
+                are of half a turn at most.
+        """
+        here, there = poses[self.parent] @ self.on_parent, poses[self.child] @ self.on_child
+        motion = _inverse_poses(here) @ there
+        quick = self.quick
+        values = joint_values_from_transform(self.joints[0].joint, motion) if quick is None else quick(motion)
+        return values if about is None else unwrap_to(values, about, self.kinds == "rotation")
+
+    def directions(self, poses: Array, values: Array) -> Array:
+        """Return the directions (n, size, 3) in the world of the motions of joint values (n, size)."""
+        frames = poses[self.parent, :3, :3] @ self.on_parent[:, :3, :3]
+        own = motion_directions([dof.kind for dof in self.dofs], self.axes, values)
+        return own @ np.swapaxes(frames, 1, 2)
+
+
+def joint_groups(joints: Sequence[MultiDofJoint], apart: Sequence[Hashable] = ()) -> list[list[int]]:
+    """Return the indices of joints in groups whose degrees of freedom have the same kinds.
+
+    Where joint values have no closed form, the axes are the same too.
+
+    Args:
+        joints: The joints.
+        apart: What the joints of a group have in common besides, of each joint; None for one that is alone.
+    """
+    found: dict[Hashable, list[int]] = {}
+    for number, joint in enumerate(joints):
+        more = apart[number] if len(apart) else ""
+        key = tuple(dof.kind for dof in joint.joint.dofs)
+        axes = () if joint.quick is not None else tuple(dof_axes(joint.joint.dofs).ravel().tolist())
+        found.setdefault(number if more is None else (key, axes, more), []).append(number)
+    return list(found.values())
 
 
 def _multi_dof_joint(

@@ -10,7 +10,7 @@ mean over the frame. That holds while the spring does not move far within a fram
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import bpy
@@ -30,7 +30,7 @@ from ..constraints.generic6dof import (
 from ..constraints.restraints import JointForceLaw
 from .actuator import JointActuator, SimulationState
 from .dof_motors import DofMotors
-from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
+from .joint_state import JointGroup, JointStateArrays, MultiDofJoint, has_both_bodies, joint_groups
 
 _SUFFIX = " Push"
 #: Largest angular frequency (rad per frame) of a spring, and share of the velocity that a damper removes per frame,
@@ -40,41 +40,82 @@ _STIFFNESS_LIMIT = 1.2
 _REST_TOLERANCE = 1e-4
 
 
+@dataclass(frozen=True)
+class _SpringEntry:
+    """Spring and damper of a joint value that motors exert: the joint's row, the value's number, and what is moved."""
+
+    row: int
+    number: int
+    dof: Dof
+    inertia: float
+    speed: float
+
+
 @dataclass
 class SpringActuator(JointActuator):
-    """Spring forces of a joint: by force laws that look ahead, and constant where Blender has a spring."""
+    """Spring forces of joints (n) with the same degrees of freedom (size).
+
+    Attributes:
+        motors: Their motors.
+        steady: Constant forces (n, size), where Blender has a spring.
+        brake: Damping (n, size) of balls without springs.
+        laws: Force laws of a single joint.
+        held: Forces of springs and dampers that look ahead, on the joint values at ``places``.
+        places: Rows and numbers of these joint values.
+    """
 
     scene: bpy.types.Scene
     motors: DofMotors
     steady: Array
-    brake: Array  # (size,): damping of balls without springs
+    brake: Array
     laws: Sequence[JointForceLaw] = ()
-    held: dict[int, SpringDamperIntegrator] = field(default_factory=dict)
+    held: SpringDamperIntegrator | None = None
+    places: tuple[list[int], list[int]] = ([], [])
     is_initialized: bool = False
 
     def choose(self, state: SimulationState) -> None:
-        """Divide the springs between Blender's constraint and the motors."""
-        poses, inertia = state.poses, state.inertia
-        joint, self.is_initialized = self.motors.joint, True
-        speeds = self.motors.initial_speeds()
-        start, substeps = self.motors.begins(poses), world_of(self.scene).substeps_per_frame
-        moved = inertia.effective_mass.effective_inertia(joint, start, self.motors.turns, poses)
-        self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
-        lines = _aligned_coordinates(joint, start)
+        """Divide the springs between Blender's constraints and the motors."""
+        self.is_initialized, self.held = True, None
+        start, speeds = self.motors.begins(state.poses), self.motors.initial_speeds()
+        self.steady, self.brake = np.zeros_like(start), np.zeros_like(start)
+        substeps = world_of(self.scene).substeps_per_frame
         if self.laws:
-            self.held[0] = SpringDamperIntegrator(
-                _sum_laws(self.laws, True), _sum_laws(self.laws, False), float(moved[0]), substeps, float(speeds[0])
-            )
+            inertia = self._inertia(state, 0, start[0])
+            laws = _sum_laws(self.laws, True), _sum_laws(self.laws, False)
+            self.places = [0], [0]
+            self.held = SpringDamperIntegrator(*laws, inertia[:1], substeps, speeds[0, :1])
             return
+        entries = [entry for row in range(len(start)) for entry in self._entries(state, row, start[row], speeds[row])]
+        self.places = [entry.row for entry in entries], [entry.number for entry in entries]
+        if entries:
+            inertias, begun = np.array([entry.inertia for entry in entries]), np.array([each.speed for each in entries])
+            self.held = SpringDamperIntegrator(*_oscillators([each.dof for each in entries]), inertias, substeps, begun)
+
+    def _inertia(self, state: SimulationState, row: int, start: Array) -> Array:
+        """Return the effective inertia (size,) of a joint's values."""
+        joint = self.motors.group.joints[row]
+        return state.inertia.effective_mass.effective_inertia(joint, start, self.motors.turns, state.poses)
+
+    def _entries(self, state: SimulationState, row: int, start: Array, speeds: Array) -> Iterator[_SpringEntry]:
+        """Yield what motors exert on a joint; constant forces and brakes are stored.
+
+        Args:
+            state: State at the first frame.
+            row: The joint's row.
+            start: Its values (size,).
+            speeds: Their initial velocities (size,).
+        """
+        joint, poses = self.motors.group.joints[row], state.poses
+        moved, lines = self._inertia(state, row, start), _aligned_coordinates(joint, start)
         for numbers, dofs in _spring_blocks(joint.joint.dofs):
             pairs = list(zip(numbers, dofs, strict=True))
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
                 continue  # a damper alone is handled as joint damping
-            light = inertia.effective_mass.least_inertia(joint, poses) if ball else float(moved[numbers[0]])
+            light = state.inertia.effective_mass.least_inertia(joint, poses) if ball else float(moved[numbers[0]])
             if ball and not springy:
                 self._put(joint, numbers, False)
-                self.brake[numbers] = [dof.damping for dof in dofs]
+                self.brake[row, numbers] = [dof.damping for dof in dofs]
                 continue
             strong = any(_is_too_stiff(dof, light, state.rate) for _, dof in pairs)
             away = any(dof.stiffness > 0.0 and abs(dof.rest - start[k]) > _REST_TOLERANCE for k, dof in pairs)
@@ -83,11 +124,9 @@ class SpringActuator(JointActuator):
             self._put(joint, numbers, by_blender)
             for k, dof in pairs:
                 if by_blender:
-                    self.steady[k] = dof.stiffness * (dof.rest - start[k])
+                    self.steady[row, k] = dof.stiffness * (dof.rest - start[k])
                 else:
-                    self.held[k] = SpringDamperIntegrator(
-                        *_oscillator(dof), float(moved[k]), substeps, float(speeds[k])
-                    )
+                    yield _SpringEntry(row, k, dof, float(moved[k]), float(speeds[k]))
 
     def _put(self, joint: MultiDofJoint, numbers: list[int], by_blender: bool) -> None:
         """Enable or disable the springs of some joint values in Blender's constraint."""
@@ -111,16 +150,17 @@ class SpringActuator(JointActuator):
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None
-        if self.brake.any():
+        braked = self.brake.any(axis=1)[:, None] & self.motors.turning
+        if braked.any():
             force = self.brake * (course.speed + course.change)
-            self.motors.command(poses, actual, np.zeros(len(actual)), force, rate, True, slides=False)
+            self.motors.command(poses, actual, np.zeros_like(actual), force, rate, True, braked)
         force = self.steady.copy()
-        for number, held in self.held.items():
-            force[number] = held.force(float(actual[number]), 1.0 / rate)
-        if len(actual) >= 3 and self.motors.joint.joint.dofs[-1].kind == "ball":  # from child to parent axes
-            force[-3:] = rotation_matrix(actual[-3:]) @ force[-3:]
+        if self.held is not None:
+            force[self.places] = self.held.force(actual[self.places], 1.0 / rate)
+        if self.motors.group.dofs[-1].kind == "ball":  # from child to parent axes
+            force[:, -3:] = np.einsum("nij,nj->ni", rotation_matrix(actual[:, -3:]), force[:, -3:])
         middle = actual + 0.5 * (course.speed + course.change) / rate
-        self.motors.push(poses, middle, force, turns=not self.brake.any())
+        self.motors.push(poses, middle, force, ~braked)
 
 
 def _is_too_stiff(dof: Dof, inertia: float, rate: float) -> bool:
@@ -129,13 +169,18 @@ def _is_too_stiff(dof: Dof, inertia: float, rate: float) -> bool:
 
 
 def _sum_laws(laws: Sequence[JointForceLaw], spring: bool) -> ForceLaw | None:
+    """Return the sum of the laws of springs, or of dampers, of the first element of an array; None without any."""
     own = [each.law for each in laws if each.spring == spring]
-    return (lambda x: -sum(law(x) for law in own)) if own else None
+    return (lambda x: -np.array([sum(law(float(x[0])) for law in own)])) if own else None
 
 
-def _oscillator(dof: Dof) -> tuple[ForceLaw | None, ForceLaw | None]:
-    spring = (lambda place: -dof.stiffness * (place - dof.rest)) if dof.stiffness > 0.0 else None
-    return spring, (lambda speed: -dof.damping * speed) if dof.damping > 0.0 else None
+def _oscillators(dofs: Sequence[Dof]) -> tuple[ForceLaw | None, ForceLaw | None]:
+    """Return the laws of the springs and of the dampers of degrees of freedom, for arrays."""
+    stiffness, damping, rest = (
+        np.array(each) for each in zip(*((dof.stiffness, dof.damping, dof.rest) for dof in dofs), strict=True)
+    )
+    spring = (lambda place: -stiffness * (place - rest)) if stiffness.any() else None
+    return spring, (lambda speed: -damping * speed) if damping.any() else None
 
 
 def _spring_blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
@@ -169,20 +214,17 @@ def _aligned_coordinates(joint: MultiDofJoint, start: Array) -> dict[int, bool]:
 
 def spring_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[SpringActuator]:
     """Return the actuators of a mechanism's joints with spring forces."""
-    out = []
+    items: list[MultiDofJoint] = []
+    laws: list[list[JointForceLaw]] = []
     for item in joint_state.pushed:
-        record = record_of(item.empty).joint
-        laws = [law for law in joint_state.laws.get(item.empty, ()) if not law.brakes]
-        if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(joint_state, record):
-            continue
-        turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
-        out.append(
-            SpringActuator(
-                scene,
-                DofMotors(joint_state, item, "spring_motors", _SUFFIX, turns),
-                np.zeros(len(turns)),
-                np.zeros(len(turns)),
-                laws,
-            )
-        )
+        own = [law for law in joint_state.laws.get(item.empty, ()) if not law.brakes]
+        if (own or has_motor_axes(item.joint.dofs)) and has_both_bodies(joint_state, record_of(item.empty).joint):
+            items.append(item)
+            laws.append(own)
+    out = []
+    for numbers in joint_groups(items, [None if own else "" for own in laws]):
+        group = JointGroup.of([items[number] for number in numbers])
+        motors = DofMotors(joint_state, group, "spring_motors", _SUFFIX, group.kinds != "translation")
+        nothing = np.zeros(group.shape)
+        out.append(SpringActuator(scene, motors, nothing, nothing, laws[numbers[0]]))
     return out

@@ -96,27 +96,44 @@ def has_fixed_axes(dofs: Sequence[Dof]) -> bool:
 
 
 def dof_directions(dofs: Sequence[Dof], values: Array) -> Array:
-    """Return the direction (size, 3) of each joint value's motion, in the joint's frame on the parent.
+    """Return the directions (..., size, 3) of the motions of joint values, in the joint's frame on the parent.
 
     Args:
         dofs: The degrees of freedom.
-        values: Joint values (size,).
+        values: Joint values (..., size).
 
     Returns:
         Direction of each translation, axis of each rotation; for a ball the three axes of its frame.
     """
-    out, turned, at = [], np.eye(3), 0
-    for dof in dofs:
-        if dof.kind == "ball":
-            out += list(turned)
+    return motion_directions([dof.kind for dof in dofs], dof_axes(dofs), values)
+
+
+def dof_axes(dofs: Sequence[Dof]) -> Array:
+    """Return the unit axes (dofs, 3) of degrees of freedom in the joint's frame; any for a ball."""
+    axes = np.array([dof.axis for dof in dofs], dtype=np.float64).reshape(-1, 3)
+    return axes / np.maximum(np.sqrt((axes**2).sum(axis=1)), 1e-30)[:, None]
+
+
+def motion_directions(kinds: Sequence[DofKind], axes: Array, values: Array) -> Array:
+    """Return the directions (..., size, 3) as ``dof_directions`` does, of joints with axes of their own.
+
+    Args:
+        kinds: Kinds (dofs) of the degrees of freedom.
+        axes: Unit axes (..., dofs, 3).
+        values: Joint values (..., size).
+    """
+    out, turned, at = np.zeros((*values.shape, 3)), None, 0
+    for number, kind in enumerate(kinds):
+        size, axis = DOF_SIZE[kind], axes[..., number, :]
+        if kind == "ball":
+            out[..., at : at + size, :] = np.eye(3) if turned is None else turned
         else:
-            axis = np.asarray(dof.axis, dtype=np.float64)
-            axis = axis / math.sqrt(axis @ axis)
-            out.append(turned @ axis)
-        if dof.kind == "rotation":
-            turned = turned @ rotation_matrix(axis * values[at])
-        at += DOF_SIZE[dof.kind]
-    return np.array(out)
+            out[..., at, :] = axis if turned is None else np.einsum("...ij,...j->...i", turned, axis)
+        if kind == "rotation" and number + 1 < len(kinds):
+            own = rotation_matrix(axis * values[..., at, None])
+            turned = own if turned is None else turned @ own
+        at += size
+    return out
 
 
 def motor_axes(dofs: Sequence[Dof], values: Array) -> list[MotorAxis]:
@@ -148,12 +165,12 @@ def motor_axes(dofs: Sequence[Dof], values: Array) -> list[MotorAxis]:
     return out
 
 
-def most_independent(directions: Array) -> list[int]:
-    """Return the indices of the three directions, of (n, 3), that span the largest volume."""
-    threes = _index_triples(len(directions))
-    first, second, third = directions[threes[:, 0]], directions[threes[:, 1]], directions[threes[:, 2]]
-    across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]
-    return threes[int(np.abs((first * across).sum(axis=1)).argmax())].tolist()
+def most_independent(directions: Array) -> NDArray[np.intp]:
+    """Return the indices (..., 3) of the three directions, of (..., m, 3), that span the largest volume."""
+    threes = _index_triples(directions.shape[-2])
+    first, second, third = (directions[..., threes[:, k], :] for k in range(3))
+    across = second[..., [1, 2, 0]] * third[..., [2, 0, 1]] - second[..., [2, 0, 1]] * third[..., [1, 2, 0]]
+    return threes[np.abs((first * across).sum(axis=-1)).argmax(axis=-1)]
 
 
 @cache

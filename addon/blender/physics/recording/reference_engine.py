@@ -114,9 +114,7 @@ def _require_convertible(scene: bpy.types.Scene, rig: bpy.types.Object, start: R
         targets = ServoTargets(scene, joint_state, 1)
         several = multi_dof_servos(joint_state, targets)
         why = (
-            Message("Joint {} has servos for several axes", repr(_name(several[0].motors.joint.empty)))
-            if several
-            else ""
+            Message("Joint {} has servos for several axes", repr(_name(several[0].joints[0].empty))) if several else ""
         )
     if why:
         raise ValueError(Message("MuJoCo cannot simulate this mechanism: {}", why))

@@ -110,7 +110,11 @@ class ModelController:
     @property
     def multi_dof_targets(self) -> dict[str, Array]:
         """Targets (size,) of joints with several degrees of freedom at that time, by joint id."""
-        return {each.motors.joint.joint.id: each.last_targets for each in self.several}
+        return {
+            item.joint.id: targets
+            for each in self.several
+            for item, targets in zip(each.joints, each.last_targets, strict=True)
+        }
 
     # ---------------------------------------------------------------- each frame
 

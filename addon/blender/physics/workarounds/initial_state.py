@@ -26,7 +26,7 @@ from ...data.access import record_of, world_of
 from ...data.change_counter import count_change
 from ...data.conversion import has_spring_or_damper
 from ...rig.joint_frames import constraint_rotation
-from ..actuators.joint_state import JointStateArrays, MultiDofJoint, coordinates_near, multi_dof_bone_coordinates
+from ..actuators.joint_state import JointGroup, JointStateArrays, MultiDofJoint, multi_dof_bone_coordinates
 from ..constraints.constraints import write_preload, write_stops
 from ..constraints.generic6dof import has_measurable_coordinates, initial_motion, write_scaled_springs
 from ..world.scale import model_scale
@@ -69,7 +69,8 @@ class InitialStatePin:
         for joint in self._joint_state.multi_dof_joints:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
             if len(record.dofs) > 1 and constraint is not None and has_measurable_coordinates(record):
-                begun = coordinates_near(joint, poses, whole.get(joint.joint.id)).tolist()
+                about = whole.get(joint.joint.id)
+                begun = JointGroup.of([joint]).coordinates(poses, None if about is None else about[None])[0].tolist()
                 write_stops(joint.empty, begun)
                 turned[joint.empty] = self._axes_at(joint, poses, begun)
         try:

@@ -112,8 +112,8 @@ def test_joints_computed_together_move_as_one_by_one(blank: Any, monkeypatch: py
 
     def one_by_one(self: JointLosses, *args: Any) -> None:
         plain(self, *args)
-        assert len(self._plain) == 22
-        self._others, self._plain = list(self._all), []
+        assert len(self._joints) == 22
+        self._others, self._plain, self._joints = list(self._all), [], []
 
     monkeypatch.setattr(JointLosses, "__init__", one_by_one)
     assert np.abs(fallen() - together).max() < 1e-4
