@@ -17,7 +17,8 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ..core.kinematics import closed_form_coordinates, joint_values_from_transform
+from ..core.joint_types import closed_form_coordinates
+from ..core.kinematics import joint_values_from_transform
 from ..core.mass_properties import body_inertia
 from ..core.model import DOF_SIZE, Array, Body, Dof, Joint
 from ..core.overlay_geometry import (

@@ -1,13 +1,16 @@
-"""Joint types that users choose from, and the degrees of freedom of each."""
+"""Joint types that users choose from, the degrees of freedom of each, and joint values in closed form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from .model import DOF_SIZE, Array, Dof
-from .transforms import rotation_with_z
+from .transforms import rotation_vector, rotation_with_z
 
 _X, _Y, _Z = np.eye(3)
 
@@ -93,3 +96,107 @@ def _main_axis(dofs: list[Dof]) -> Array:
         return slides[0]
     across = np.cross(slides[0], slides[1]) if len(slides) == 2 else _Z
     return across if np.linalg.norm(across) > 1e-9 else _Z
+
+
+# ---------------------------------------------------------------- joint values in closed form
+
+#: Axes that deviate from a right angle by this cosine have no closed form here.
+_ORTHOGONAL_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Joint values in closed form, of a joint or of several (n) whose degrees of freedom have the same kinds.
+
+    Attributes:
+        kinds: The kinds.
+        basis: Axes (3, 3) or (n, 3, 3), as columns, about which the first, second and third rotation are.
+        sense: Sign of the third rotation, one or (n,).
+        along: Translations (slides, 3) or (n, slides, 3) to joint values.
+    """
+
+    kinds: tuple[str, ...]
+    basis: Array
+    sense: Array
+    along: Array
+
+    def __call__(self, motion: Array) -> Array:
+        """Return the joint values (..., size) of motions (..., 4, 4) of the joint, or of motions (..., n, 4, 4)."""
+        turn = motion[..., :3, :3]
+        if self.kinds == ("ball",):
+            return rotation_vector(turn)
+        turns = [kind == "rotation" for kind in self.kinds]
+        slides = [not turning for turning in turns]
+        out = np.empty((*motion.shape[:-2], len(turns)))
+        out[..., slides] = np.einsum("...ij,...j->...i", self.along, motion[..., :3, 3])
+        angles = _euler_angles(np.swapaxes(self.basis, -1, -2) @ turn @ self.basis, sum(turns))
+        if len(angles) == 3:
+            angles[2] = self.sense * angles[2]
+        for place, angle in zip(np.flatnonzero(turns).tolist(), angles, strict=True):
+            out[..., place] = angle
+        return out
+
+    @classmethod
+    def joined(cls, forms: Sequence[ClosedForm]) -> ClosedForm:
+        """Return those of several joints, whose degrees of freedom have the same kinds, as one."""
+        basis, sense, along = (
+            np.array([getattr(form, name) for form in forms]) for name in ("basis", "sense", "along")
+        )
+        return cls(forms[0].kinds, basis, sense, along)
+
+
+def closed_form_coordinates(dofs: Sequence[Dof]) -> ClosedForm | None:
+    """Return the closed form of a joint's values; None if there is none.
+
+    There is one for perpendicular rotations, and translations that no rotation before them turns, and for a ball. The
+    middle angle of three rotations is within a quarter turn.
+    """
+    return _closed_form(tuple(dof.kind for dof in dofs), tuple(tuple(map(float, dof.axis)) for dof in dofs))
+
+
+@lru_cache(maxsize=512)  # joints are collected several times for a simulation, and many have the same axes
+def _closed_form(kinds: tuple[str, ...], directions: tuple[tuple[float, ...], ...]) -> ClosedForm | None:
+    if kinds == ("ball",):
+        return ClosedForm(kinds, np.eye(3), np.array(1.0), np.zeros((0, 3)))
+    if not kinds or not set(kinds) <= {"rotation", "translation"}:
+        return None
+    axes = np.array(directions, dtype=np.float64)
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    turns = [k for k, kind in enumerate(kinds) if kind == "rotation"]
+    slides = [k for k, kind in enumerate(kinds) if kind == "translation"]
+    if any(
+        turn < slide and abs(axes[turn] @ axes[slide]) < 1.0 - _ORTHOGONAL_TOLERANCE
+        for turn in turns
+        for slide in slides
+    ):
+        return None
+    lines = axes[turns]
+    if len(turns) > 3 or any(
+        abs(a @ b) > _ORTHOGONAL_TOLERANCE for number, a in enumerate(lines) for b in lines[number + 1 :]
+    ):
+        return None
+    basis, sense = _rotation_basis(lines)
+    along = np.linalg.pinv(axes[slides].T) if slides else np.zeros((0, 3))
+    return ClosedForm(kinds, basis, np.array(sense), along)
+
+
+def _rotation_basis(lines: Array) -> tuple[Array, float]:
+    """Return axes (3, 3) as columns in which the rotations are about X, Y and Z, and the sign of the one about Z."""
+    if not len(lines):
+        return np.eye(3), 1.0
+    first = lines[0]
+    helper = lines[1] if len(lines) > 1 else np.eye(3)[int(np.argmin(np.abs(first)))]
+    second = helper - (helper @ first) * first
+    second /= np.linalg.norm(second)
+    third = np.cross(first, second)
+    return np.stack([first, second, third], axis=1), math.copysign(1.0, third @ lines[2]) if len(lines) > 2 else 1.0
+
+
+def _euler_angles(turn: Array, count: int) -> list[Array]:
+    """Return the first ``count`` angles (...) in rad of rotations (..., 3, 3) about X, then Y, then Z."""
+    x, y, z = np.moveaxis(turn, (-2, -1), (0, 1))
+    if count < 2:
+        return [np.arctan2(z[1] - y[2], y[1] + z[2])][:count]
+    if count == 2:
+        return [np.arctan2(z[1], y[1]), np.arctan2(x[2], x[0])]
+    return [np.arctan2(-y[2], z[2]), np.arcsin(np.clip(x[2], -1.0, 1.0)), np.arctan2(-x[1], x[0])]

@@ -81,3 +81,18 @@ def test_what_restrains_takes_energy_away() -> None:
     assert not is_dissipative(PiecewisePolynomial([], [[-1.0, 0.0]]), 10.0)
     assert not is_dissipative(PiecewisePolynomial([], [[1.0]]), 10.0)
     assert math.isclose(PiecewisePolynomial([], [[1.0]])(5.0), 1.0)
+
+
+def test_several_springs_as_arrays_are_each_as_alone() -> None:
+    stiffness, damping, places = np.array([0.0, 40.0, 900.0]), np.array([3.0, 0.0, 12.0]), np.array([0.1, -0.2, 0.3])
+    together = SpringDamperIntegrator(lambda x: -stiffness * x, lambda v: -damping * v, np.array([1.0, 2.0, 0.5]), 10)
+    alone = [
+        SpringDamperIntegrator(
+            lambda x, k=k: -stiffness[k] * x, lambda v, k=k: -damping[k] * v, together.inertia[k], 10
+        )
+        for k in range(3)
+    ]
+    for _ in range(5):
+        found = together.force(places, FRAME)
+        assert found == pytest.approx([each.force(float(x), FRAME) for each, x in zip(alone, places, strict=True)])
+        places = places + 0.01 * found * FRAME

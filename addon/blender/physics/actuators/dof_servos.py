@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import bpy
 import numpy as np
 
-from ....core.kinematics import closed_form_coordinates
+from ....core.joint_types import closed_form_coordinates
 from ....core.model import DOF_SIZE, Array, Dof
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings, world_of

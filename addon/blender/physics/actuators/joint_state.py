@@ -16,7 +16,8 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ....core.kinematics import ClosedForm, closed_form_coordinates, joint_values_from_transform
+from ....core.joint_types import ClosedForm, closed_form_coordinates
+from ....core.kinematics import joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Dof, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import record_of, settings

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keying import LINEAR, key_servos
-from addon.core.kinematics import closed_form_coordinates, joint_motion
-from addon.core.model import Dof
-from addon.core.transforms import rotation_vector
+from addon.blender.physics.actuators import joint_state
+from addon.core.joint_types import ClosedForm, closed_form_coordinates
+from addon.core.kinematics import joint_motion
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.transforms import rotation_matrix, rotation_vector
 from tests.conftest import ROOT
 from tests.support.degrees_helpers import X, Y, Z, linked, put, rotations, slides
 from tests.support.emptied import empty_file
@@ -149,6 +151,71 @@ def test_coordinates_in_closed_form_are_those_of_the_model(name: str) -> None:
     for dof in dofs:
         dof.axis = dof.axis / np.linalg.norm(dof.axis)
     assert np.array([read(motion) for motion in joint_motion(joint, values)]) == pytest.approx(values, abs=1e-9)
+
+
+def test_the_closed_form_of_several_joints_is_that_of_each() -> None:
+    """Of joints with the same kinds of degrees of freedom and axes of their own."""
+    joints = [rotations(X, Y, Z), rotations(Z, X, Y), rotations(Y, X, -Z)]
+    forms = [form for form in map(closed_form_coordinates, joints) if form is not None]
+    assert len(forms) == 3
+    turns = rotation_matrix(np.random.default_rng(1).uniform(-1.0, 1.0, (5, 3, 3)))
+    motions = np.zeros((5, 3, 4, 4))
+    motions[..., :3, :3], motions[..., 3, 3] = turns, 1.0
+    found = ClosedForm.joined(forms)(motions)
+    assert found == pytest.approx(np.stack([form(motions[:, k]) for k, form in enumerate(forms)], axis=1), abs=1e-12)
+
+
+@pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
+@pytest.mark.parametrize("law", ["TRACK", "PD"])
+def test_joints_computed_together_move_as_one_by_one(
+    blank: Any, monkeypatch: pytest.MonkeyPatch, drive: str, law: str
+) -> None:
+    """Balls, and universal joints with other axes, with springs, damping and friction; each hangs from the world."""
+    import bpy
+
+    from addon.blender.physics.actuators import dof_servos, joint_friction_damping, spring_forces
+
+    def played() -> np.ndarray:
+        empty_file()
+        mechanism, ends = hanging_joints(), np.array([1.0, 21.0])
+        rig = put(mechanism, physics=True)
+        moved = {joint.id: np.outer([0.0, 1.0], [0.4, -0.3, 0.2][: size_of(joint.dofs)]) for joint in mechanism.joints}
+        key_servos(rig, "Motion", {joint: (ends, values, LINEAR) for joint, values in moved.items()})
+        rig.data.knuckle.drive, rig.data.knuckle.law = drive, law
+        bodies = list(objects_of(rig, "BODY").values())
+        return np.array(play(bpy.context.scene, 20, lambda: np.array([world_of(obj) for obj in bodies])))
+
+    together, counts = played(), []
+
+    def one_by_one(items: Sequence[Any], apart: Sequence[Any] = ()) -> list[list[int]]:
+        groups = joint_state.joint_groups(items, apart)
+        counts.append(len(groups))
+        return [[number] for group in groups for number in group]
+
+    for module in (dof_servos, joint_friction_damping, spring_forces):
+        monkeypatch.setattr(module, "joint_groups", one_by_one)
+    assert np.abs(played() - together).max() < 1e-5
+    assert np.ptp(together[:, :, :3, :3], axis=0).max() > 0.05
+    assert 1 in counts and 2 in counts
+
+
+def hanging_joints() -> Mechanism:
+    """Three balls and three universal joints, far from each other, with springs, dampers and friction."""
+    bodies, joints = [], []
+    for number, axes in enumerate([None, None, None, (X, Y), (Y, Z), (Z, X)]):
+        place = np.eye(4)
+        place[:3, 3] = 3.0 * number, 0.0, 5.0
+        arm = np.eye(4)
+        arm[:3, 3] = 0.2, 0.1 * number, -0.3
+        dofs = [Dof("ball")] if axes is None else rotations(*axes)
+        for dof in dofs:
+            dof.damping, dof.stiffness = 0.3 * number, 4.0 * (number % 2)
+            dof.friction = 0.0 if axes is None else 0.1
+        box = Shape("box", {"x": 0.4, "y": 0.5, "z": 0.6})
+        bodies.append(Body(f"box {number}", f"box {number}", place @ arm, mass=1.0, shapes=[box]))
+        name = f"{number}"
+        joints.append(Joint(name, name, "ball", None, f"box {number}", place, np.linalg.inv(arm), dofs=dofs))
+    return Mechanism("hanging", World(gravity=np.array([0.0, 0.0, -G])), bodies=bodies, joints=joints)
 
 
 #: Blender itself frees some of this twice when another file comes: the process ends before that.

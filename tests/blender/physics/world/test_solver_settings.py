@@ -1,4 +1,4 @@
-"""Fitted settings: what is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
+"""What is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
 alone what others have set."""
 
 from __future__ import annotations
