@@ -1,8 +1,8 @@
 """``build.py bench physics_loops``: how well chains, pendulums, loops and spins keep in Blender's world, as we set it.
 
-Every row is a run in the rigid-body world with the settings that the formula chose when the physics was built, beside the bar that it
-has to keep: pivot gaps in per cent of the shortest link, periods and amplitudes in per cent of the analytic ones,
-angles in radians.
+Every row is a run in the rigid-body world with the settings that the formula chose when the physics was built, beside
+the bar that it has to keep: pivot gaps in per cent of the shortest link, periods and amplitudes in per cent of the
+analytic ones, angles in radians.
 """
 
 from __future__ import annotations

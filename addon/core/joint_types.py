@@ -112,7 +112,7 @@ class ClosedForm:
         kinds: The kinds.
         basis: Axes (3, 3) or (n, 3, 3), as columns, about which the first, second and third rotation are.
         sense: Sign of the third rotation, one or (n,).
-        along: Translations (slides, 3) or (n, slides, 3) to joint values.
+        along: Pseudoinverse (slides, 3) or (n, slides, 3) of the translations' axes.
     """
 
     kinds: tuple[str, ...]

@@ -95,8 +95,8 @@ _MAX_PLAIN_ANGLE = 1e12
 def rotation_matrix(vector: Array) -> Array:
     """Convert rotation vectors (..., 3) in radians to rotation matrices (..., 3, 3) (Rodrigues' formula)."""
     vector = np.asarray(vector, dtype=np.float64)
-    if vector.ndim == 1:
-        return _rotation_matrix_single(*vector.tolist())
+    if vector.size == 3:
+        return _rotation_matrix_single(*vector.ravel().tolist()).reshape(*vector.shape, 3)
     angle = np.linalg.norm(vector, axis=-1)[..., None, None]
     cross = np.zeros((*vector.shape[:-1], 3, 3))
     cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
@@ -138,8 +138,8 @@ def _rotation_vector_single(matrix: Array) -> Array:
 def rotation_vector(matrix: Array) -> Array:
     """Convert rotation matrices (..., 3, 3) to rotation vectors (..., 3) of length in [0, pi]."""
     matrix = np.asarray(matrix, dtype=np.float64)
-    if matrix.ndim == 2:
-        return _rotation_vector_single(matrix)
+    if matrix.size == 9:
+        return _rotation_vector_single(matrix.reshape(3, 3)).reshape(matrix.shape[:-1])
     twice_sine = np.stack(
         [
             matrix[..., 2, 1] - matrix[..., 1, 2],

@@ -488,7 +488,7 @@ def register() -> None:
     )
     bpy.types.Scene.knuckle_control_rate = IntProperty(  # type: ignore[attr-defined]
         name="Control Rate",
-        description="Least control steps of servos per second. More are more accurate and take longer",
+        description="Least control steps of servos per second, not with Simulate in This Scene. More are more accurate",
         default=100,
         min=10,
         max=1000,

@@ -91,7 +91,7 @@ class Actuator(ABC):
 
 
 class JointMotors:
-    """Motors about the axes of joints with the same degrees of freedom, from which forces or commands are made."""
+    """Motors about the axes of joints with the same kinds of degrees of freedom."""
 
     motors: DofMotors
 
@@ -101,7 +101,7 @@ class JointMotors:
 
     def start(self, state: SimulationState) -> EmptyPoses:
         """Prepare for the first step, and return the poses of the motors' empties."""
-        self.motors.begin(state.values, state.velocities)
+        self.motors.set_initial_state(state.values, state.velocities)
         self.choose(state)
         return self.motors.mark(state.poses)
 
@@ -114,4 +114,4 @@ class JointMotors:
 
 
 class JointActuator(JointMotors, Actuator):
-    """Actuator of joints with the same degrees of freedom, by motors about their axes."""
+    """Actuator of joints with the same kinds of degrees of freedom, by motors about their axes."""

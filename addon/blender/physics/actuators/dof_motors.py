@@ -34,7 +34,7 @@ _MIN_SHARE = 0.05
 
 @dataclass(frozen=True)
 class MotorArrays:
-    """Motors of ``n`` joints with the same degrees of freedom, ``m`` of each, collected once per simulation.
+    """Motors of ``n`` joints with the same kinds of degrees of freedom, ``m`` of each, collected once per simulation.
 
     Attributes:
         empties: Their empties (n, m); None where the user deleted one.
@@ -68,14 +68,13 @@ class MotorArrays:
 
 @dataclass
 class DofMotors:
-    """Motors of joints with the same degrees of freedom.
+    """Motors of joints with the same kinds of degrees of freedom.
 
     Attributes:
         joint_state: The mechanism.
         group: The joints.
         kept: Name of the motors' list in the records of the joints.
         suffix: Suffix of the names of their empties.
-        turns: Mask (size,) of the joint values that are angles.
         start: Joint values (n, size) at which the simulation began; None before it, and after an undo.
         course: Motion of the joint values (n, size) so far.
         turning: Mask (m,) of the motors that rotate.
@@ -85,38 +84,37 @@ class DofMotors:
     group: JointGroup
     kept: str
     suffix: str
-    turns: NDArray[np.bool_]
     start: Array | None = None
     course: VelocityHistory | None = None
     turning: NDArray[np.bool_] = field(init=False)
-    _begun: Array | None = None  # initial joint values (n, size); nan where their whole turns are unknown
+    _known_values: Array | None = None  # initial joint values (n, size); nan where their whole turns are unknown
     _initial_velocity: Array | None = None  # initial velocities (n, size); None: they begin at rest
     _last: Array | None = None
     _written: Array | None = None  # (n, m, 2)
     _arrays: MotorArrays | None = None
 
     def __post_init__(self) -> None:
-        self.turning = np.array([axle.turns for axle in self._axes()], dtype=bool)
+        self.turning = np.array([axle.turns for axle in self.layout()], dtype=bool)
 
-    def _axes(self) -> list[MotorAxis]:
-        """Return the motors of one joint; those of another one, and in other poses, have another X and Z."""
-        return motor_axes(self.group.dofs, np.zeros(len(self.turns)))
+    def layout(self) -> list[MotorAxis]:
+        """Return the motors of the first joint; those of the others, and in other poses, have another X and Z."""
+        return motor_axes(self.group.joints[0].joint.dofs, np.zeros(len(self.group.kinds)))
 
     # ---------------------------------------------------------------- at the start
 
-    def begin(self, values: Mapping[str, Array], velocities: Mapping[str, Array]) -> None:
+    def set_initial_state(self, values: Mapping[str, Array], velocities: Mapping[str, Array]) -> None:
         """Take what is known at the first frame, by joint id.
 
         Args:
             values: Initial joint values (size,), with whole turns.
             velocities: Initial velocities (size,); empty if all joints begin at rest.
         """
-        self._begun = np.full(self.group.shape, math.nan)
+        self._known_values = np.full(self.group.shape, math.nan)
         speeds = np.zeros(self.group.shape)
-        for known, out in ((values, self._begun), (velocities, speeds)):
+        for known, out in ((values, self._known_values), (velocities, speeds)):
             for row, item in enumerate(self.group.joints):
                 own = known.get(item.joint.id)
-                if own is not None and len(own) == len(self.turns):
+                if own is not None and len(own) == len(self.group.kinds):
                     out[row] = own
         self._initial_velocity = speeds if velocities else None
 
@@ -128,7 +126,7 @@ class DofMotors:
         Args:
             poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
         """
-        values = self.begins(poses)
+        values = self.initial_values(poses)
         places = {}
         for item, own, records in zip(self.group.joints, values, self._records(), strict=True):
             here, there = poses[item.parent] @ item.on_parent, poses[item.child] @ item.on_child
@@ -142,9 +140,9 @@ class DofMotors:
         self.start, self._last, self.course, self._arrays = values, None, None, None
         return places
 
-    def begins(self, poses: Array) -> Array:
+    def initial_values(self, poses: Array) -> Array:
         """Return the joint values (n, size) at which the simulation begins, with the whole turns that are known."""
-        return self.group.coordinates(poses, self._begun)
+        return self.group.coordinates(poses, self._known_values)
 
     def initial_speeds(self) -> Array:
         """Return the initial velocities (n, size); 0 where it begins at rest."""
@@ -181,22 +179,22 @@ class DofMotors:
         That of a ball is a rotation vector in the joint's frame.
         """
         out, at = to - since, 0
-        for dof in self.group.dofs:
-            size = DOF_SIZE[dof.kind]
-            if dof.kind == "ball":
+        for kind in self.group.dof_kinds:
+            size = DOF_SIZE[kind]
+            if kind == "ball":
                 moved = out[..., at : at + size]
                 some = moved.any(axis=-1) & ~np.isnan(moved).any(axis=-1)
                 if some.any():
                     ends = [rotation_matrix(each[..., at : at + size][some]) for each in (to, since)]
                     moved[some] = rotation_vector(ends[0] @ np.swapaxes(ends[1], -1, -2))
-            elif dof.kind == "rotation":
+            elif kind == "rotation":
                 out[..., at] = (out[..., at] + math.pi) % (2.0 * math.pi) - math.pi
             at += size
         return out
 
     def short(self, change: float) -> float:
         """Return a change of the first joint value, the short way round for an angle."""
-        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
+        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.group.turns[0] else change
 
     def command(
         self,
@@ -219,7 +217,7 @@ class DofMotors:
             exact: Whether ``force`` is the exact generalized force rather than its limit.
             which: Mask, as for (n, m), of the motors to set.
         """
-        axes, turns, motors = self.group.directions(poses, middle), self.turns, self._motor_arrays()
+        axes, turns, motors = self.group.directions(poses, middle), self.group.turns, self._motor_arrays()
         size = model_scale(self.joint_state.rig)  # Blender's velocities are in world lengths
         turn = np.einsum("ns,nsi->ni", velocity[:, turns], axes[:, turns])
         slide = size * np.einsum("ns,nsi->ni", velocity[:, ~turns], axes[:, ~turns])
@@ -243,14 +241,14 @@ class DofMotors:
         forces = np.zeros(across.shape[:2])
         for turning in (True, False):
             used = _used_motors(across, np.flatnonzero(self.turning == turning))
-            own = self.turns == turning
+            own = self.group.turns == turning
             np.put_along_axis(forces, used, _components(axes[:, own], directions, used, force[:, own]), axis=1)
         way = np.copysign(UNREACHABLE_VELOCITY, motors.signs * forces)
         self._write(motors, way, np.abs(forces), which)
 
     def _motor_arrays(self) -> MotorArrays:
         if self._arrays is None:
-            self._arrays = MotorArrays.of(self._axes(), self._records())
+            self._arrays = MotorArrays.of(self.layout(), self._records())
             self._written = np.full((*self._arrays.x.shape[:2], 2), math.nan)
         return self._arrays
 
@@ -293,9 +291,7 @@ class DofMotors:
         share = np.abs((directions * axes[:, own]).sum(axis=-1))
         used = _used_motors(across, turning)
         if 1 < len(turning) <= 3:
-            moved = np.linalg.pinv(
-                directions[:, turning] @ np.swapaxes(axes[:, own[turning]], 1, 2), rcond=0.1 * _MIN_SHARE
-            )
+            moved = _pseudo_inverse(directions[:, turning] @ np.swapaxes(axes[:, own[turning]], 1, 2), 0.1 * _MIN_SHARE)
             share[:, turning] = 1.0 / np.maximum(np.abs(np.diagonal(moved, axis1=1, axis2=2)), 1.0)
         out = np.where(directions.any(axis=-1), np.abs(force[:, own]) / np.maximum(share, _MIN_SHARE), 0.0)
         if used.shape[1] < len(turning):
@@ -303,7 +299,8 @@ class DofMotors:
             out[:, turning] = 0.0
             np.put_along_axis(out, used, limits, axis=1)
         if exact and used.shape[1] > 1:
-            forces = _components(axes[:, self.turns], directions, used, force[:, self.turns])
+            turns = self.group.turns
+            forces = _components(axes[:, turns], directions, used, force[:, turns])
             np.put_along_axis(out, used, np.abs(forces), axis=1)
         return out
 
@@ -327,10 +324,7 @@ class DofMotors:
 
 
 def _used_motors(across: Array, own: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the indices (n, k) of those of the motors ``own`` that are used, given directions (n, m, 3): up to three.
-
-    All translating motors are used.
-    """
+    """Return the indices (n, k) of up to three of the motors ``own``, which are used, by their directions (n, m, 3)."""
     if len(own) > 3:
         return own[most_independent(across[:, own])]
     return np.broadcast_to(own, (len(across), len(own)))
@@ -346,12 +340,17 @@ def _components(axes: Array, directions: Array, used: NDArray[np.intp], force: A
         force: Generalized forces (n, s).
     """
     chosen = np.take_along_axis(directions, used[..., None], axis=1)
-    return np.einsum("nks,ns->nk", np.linalg.pinv(axes @ np.swapaxes(chosen, 1, 2), rcond=_MIN_SHARE), force)
+    return np.einsum("nks,ns->nk", _pseudo_inverse(axes @ np.swapaxes(chosen, 1, 2), _MIN_SHARE), force)
+
+
+def _pseudo_inverse(matrices: Array, rcond: float) -> Array:
+    """Return the pseudoinverses of matrices (n, ...); of those of bodies that are lost in a simulation, zero."""
+    return np.linalg.pinv(np.nan_to_num(matrices), rcond=rcond)
 
 
 def ensure_dof_motors(scene: bpy.types.Scene, own: DofMotors) -> None:
     """Create the missing motors of joints and connect them."""
-    rig, wanted = own.joint_state.rig, motor_axes(own.group.dofs, np.zeros(len(own.turns)))
+    rig, wanted = own.joint_state.rig, own.layout()
     for item in own.group.joints:
         joint = record_of(item.empty).joint
         motors: Any = getattr(joint, own.kept)

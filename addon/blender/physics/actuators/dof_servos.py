@@ -136,7 +136,7 @@ def screw_couplings(scene: bpy.types.Scene, joint_state: JointStateArrays) -> li
     for item in joint_state.multi_dof_joints:
         if is_screw_joint(item) and has_both_bodies(joint_state, record_of(item.empty).joint):
             both = JointGroup.of([as_cylindrical_joint(item)])
-            motors = DofMotors(joint_state, both, "spring_motors", _SCREW_SUFFIX, np.array([True, False]))
+            motors = DofMotors(joint_state, both, "spring_motors", _SCREW_SUFFIX)
             out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
 
@@ -247,7 +247,9 @@ class SingleDofServos:
 
 @dataclass
 class MultiDofServos(JointMotors):
-    """Servos of joints (n) with the same several degrees of freedom (size).
+    """Servos of joints (n) with the same kinds of several degrees of freedom (size).
+
+    Parameters, errors and commands are in rows (n size,) joint by joint, as those of all servos of a mechanism.
 
     Attributes:
         motors: Their motors.
@@ -425,7 +427,7 @@ def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> li
     out = []
     for numbers in joint_groups(items, [len(channels[item.joint.id]) for item in items]):
         group = JointGroup.of([items[number] for number in numbers])
-        motors = DofMotors(joint_state, group, "motors", _SUFFIX, parameters[numbers[0]].turns)
+        motors = DofMotors(joint_state, group, "motors", _SUFFIX)
         own, joined = [channels[item.joint.id] for item in group.joints], [parameters[number] for number in numbers]
         limits = np.moveaxis(np.array([stops[number] for number in numbers]), -1, 0)
         out.append(MultiDofServos(motors, targets, own, Servos.joined(joined), limits, np.full(group.shape, math.nan)))

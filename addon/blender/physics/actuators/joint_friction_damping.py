@@ -36,7 +36,7 @@ _MOTOR_DAMPING_LIMIT = 0.3
 
 @dataclass
 class FrictionDampingActuator(JointActuator):
-    """Friction and damping of joints (n) with the same degrees of freedom (size).
+    """Friction and damping of joints (n) with the same kinds of degrees of freedom (size).
 
     ``damping`` (n, size) is that of the dampers that Blender's constraints do not have. ``laws`` are those of a single
     joint. ``inertia`` (n, size) is the effective inertia of the joint values at the first frame, if it is known.
@@ -54,7 +54,7 @@ class FrictionDampingActuator(JointActuator):
         """Divide the dampers: weak ones become motors, strong ones Blender's."""
         joints, poses, moved = self.motors.group.joints, state.poses, self.inertia
         if moved is None:
-            masses, turns = state.inertia.effective_mass, self.motors.turns
+            masses, turns = state.inertia.effective_mass, self.motors.group.turns
             moved = np.array([masses.effective_inertia(joint, joint.now(poses), turns, poses) for joint in joints])
         for joint, own in zip(joints, moved, strict=True):
             constraint: Any = joint.empty.rigid_body_constraint
@@ -80,8 +80,9 @@ class FrictionDampingActuator(JointActuator):
         course = self.motors.course
         assert course is not None
         force = self.friction + self.damping * np.abs(course.speed + course.change)
-        speed = float(course.speed[0, 0] + course.change[0, 0])
-        force[0, 0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
+        if self.laws:
+            speed = float(course.speed[0, 0] + course.change[0, 0])
+            force[0, 0] += sum(abs(each.law(speed)) if speed else each.holds for each in self.laws if each.holds)
         if self.held is not None:
             force[0, 0] += abs(self.held.force(float(actual[0, 0]), 1.0 / rate, self.motors.short))
         self.motors.command(poses, actual, np.zeros_like(actual), force, rate, False)
@@ -171,9 +172,9 @@ def joint_losses(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[
     ]
     laws = [[law for law in joint_state.laws.get(item.empty, ()) if law.brakes] for item in items]
     out = []
-    for numbers in joint_groups(items, [None if own else "" for own in laws]):
+    for numbers in joint_groups(items, [number if own else -1 for number, own in enumerate(laws)]):
         group = JointGroup.of([items[number] for number in numbers])
-        motors = DofMotors(joint_state, group, "loss_motors", _SUFFIX, group.kinds == "rotation")
+        motors = DofMotors(joint_state, group, "loss_motors", _SUFFIX)
         friction = np.array([[max(dof.friction, 0.0) for dof in item.joint.dofs] for item in group.joints])
         out.append(FrictionDampingActuator(scene, motors, friction, _motor_damping(group.joints), laws[numbers[0]]))
     return [JointLosses(joint_state, out)] if out else []

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....core.joint_types import ClosedForm, closed_form_coordinates
 from ....core.kinematics import joint_values_from_transform
-from ....core.model import DOF_SIZE, Array, Dof, Joint
+from ....core.model import DOF_SIZE, Array, DofKind, Joint
 from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import record_of, settings
 from ...data.caching import joint_record, memoized_reads
@@ -272,9 +272,14 @@ class JointGroup:
         )
 
     @property
-    def dofs(self) -> Sequence[Dof]:
-        """Degrees of freedom of the first joint, whose kinds are those of all."""
-        return self.joints[0].joint.dofs
+    def dof_kinds(self) -> list[DofKind]:
+        """Kinds of the degrees of freedom of each joint."""
+        return [dof.kind for dof in self.joints[0].joint.dofs]
+
+    @property
+    def turns(self) -> NDArray[np.bool_]:
+        """Mask (size,) of the joint values that are angles."""
+        return self.kinds != "translation"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -298,25 +303,23 @@ class JointGroup:
     def directions(self, poses: Array, values: Array) -> Array:
         """Return the directions (n, size, 3) in the world of the motions of joint values (n, size)."""
         frames = poses[self.parent, :3, :3] @ self.on_parent[:, :3, :3]
-        own = motion_directions([dof.kind for dof in self.dofs], self.axes, values)
-        return own @ np.swapaxes(frames, 1, 2)
+        return motion_directions(self.dof_kinds, self.axes, values) @ np.swapaxes(frames, 1, 2)
 
 
-def joint_groups(joints: Sequence[MultiDofJoint], apart: Sequence[Hashable] = ()) -> list[list[int]]:
+def joint_groups(joints: Sequence[MultiDofJoint], keys: Sequence[Hashable] = ()) -> list[list[int]]:
     """Return the indices of joints in groups whose degrees of freedom have the same kinds.
 
     Where joint values have no closed form, the axes are the same too.
 
     Args:
         joints: The joints.
-        apart: What the joints of a group have in common besides, of each joint; None for one that is alone.
+        keys: What else is equal for the joints of a group, of each joint.
     """
     found: dict[Hashable, list[int]] = {}
     for number, joint in enumerate(joints):
-        more = apart[number] if len(apart) else ""
-        key = tuple(dof.kind for dof in joint.joint.dofs)
+        kinds = tuple(dof.kind for dof in joint.joint.dofs)
         axes = () if joint.quick is not None else tuple(dof_axes(joint.joint.dofs).ravel().tolist())
-        found.setdefault(number if more is None else (key, axes, more), []).append(number)
+        found.setdefault((kinds, axes, keys[number] if keys else None), []).append(number)
     return list(found.values())
 
 

@@ -271,7 +271,7 @@ def _control_rate(scene: bpy.types.Scene, rig: bpy.types.Object) -> float:
 
     Juice computes its law once per step of 10 ms; with fewer control steps, walkers depend on details (measured: see
     "Walkers of Juice" in the manual for developers). A scene that simulates mechanisms itself controls them once per
-    frame while it plays; its bakes at fewer frames per second are as at 60.
+    frame while it plays, and its bakes at least 60 times per second.
     """
     shown = (shown_scene_of(scene) or scene) if is_simulation_scene(scene) else scene
     if simulates_here(shown):

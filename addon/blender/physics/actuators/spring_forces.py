@@ -53,7 +53,7 @@ class _SpringEntry:
 
 @dataclass
 class SpringActuator(JointActuator):
-    """Spring forces of joints (n) with the same degrees of freedom (size).
+    """Spring forces of joints (n) with the same kinds of degrees of freedom (size).
 
     Attributes:
         motors: Their motors.
@@ -76,7 +76,7 @@ class SpringActuator(JointActuator):
     def choose(self, state: SimulationState) -> None:
         """Divide the springs between Blender's constraints and the motors."""
         self.is_initialized, self.held = True, None
-        start, speeds = self.motors.begins(state.poses), self.motors.initial_speeds()
+        start, speeds = self.motors.initial_values(state.poses), self.motors.initial_speeds()
         self.steady, self.brake = np.zeros_like(start), np.zeros_like(start)
         substeps = world_of(self.scene).substeps_per_frame
         if self.laws:
@@ -94,7 +94,7 @@ class SpringActuator(JointActuator):
     def _inertia(self, state: SimulationState, row: int, start: Array) -> Array:
         """Return the effective inertia (size,) of a joint's values."""
         joint = self.motors.group.joints[row]
-        return state.inertia.effective_mass.effective_inertia(joint, start, self.motors.turns, state.poses)
+        return state.inertia.effective_mass.effective_inertia(joint, start, self.motors.group.turns, state.poses)
 
     def _entries(self, state: SimulationState, row: int, start: Array, speeds: Array) -> Iterator[_SpringEntry]:
         """Yield what motors exert on a joint; constant forces and brakes are stored.
@@ -157,7 +157,7 @@ class SpringActuator(JointActuator):
         force = self.steady.copy()
         if self.held is not None:
             force[self.places] = self.held.force(actual[self.places], 1.0 / rate)
-        if self.motors.group.dofs[-1].kind == "ball":  # from child to parent axes
+        if self.motors.group.kinds[-1] == "ball":  # from child to parent axes
             force[:, -3:] = np.einsum("nij,nj->ni", rotation_matrix(actual[:, -3:]), force[:, -3:])
         middle = actual + 0.5 * (course.speed + course.change) / rate
         self.motors.push(poses, middle, force, ~braked)
@@ -222,9 +222,9 @@ def spring_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> l
             items.append(item)
             laws.append(own)
     out = []
-    for numbers in joint_groups(items, [None if own else "" for own in laws]):
+    for numbers in joint_groups(items, [number if own else -1 for number, own in enumerate(laws)]):
         group = JointGroup.of([items[number] for number in numbers])
-        motors = DofMotors(joint_state, group, "spring_motors", _SUFFIX, group.kinds != "translation")
+        motors = DofMotors(joint_state, group, "spring_motors", _SUFFIX)
         nothing = np.zeros(group.shape)
         out.append(SpringActuator(scene, motors, nothing, nothing, laws[numbers[0]]))
     return out

@@ -21,7 +21,7 @@ from ...data.caching import joint_record
 from ...data.conversion import has_spring_or_damper, joint_has_stops, read_stops
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
-from ..world.anchor import SOFT_CFM, JointEnds, joint_ends
+from ..world.anchor import SOFT_CFM, JointEnds, joint_ends, ode_time_step
 from ..world.scale import NewObjectDefaults, model_scale
 from .generic6dof import (
     HALF_TURN,
@@ -95,7 +95,7 @@ def write_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: NewObj
     values: dict[str, Any] = {"type": kind, "object1": one, "object2": other, "disable_collisions": True}
     soft = _is_soft(joint, model.cfm)
     if soft:
-        values |= _softness(model.erp, model.cfm, model.time_step, joint.dofs[0].kind == "rotation")
+        values |= _softness(model.erp, model.cfm, ode_time_step(model), joint.dofs[0].kind == "rotation")
     elif kind.startswith("GENERIC"):
         values |= axis_lock_settings(joint)
     if kind == "GENERIC_SPRING":
@@ -164,8 +164,9 @@ def write_tilt_softness(empty: bpy.types.Object, model: KnuckleModel, inertia: f
     constraint, joint = empty.rigid_body_constraint, joint_record(empty)
     if constraint is None or not _is_soft(joint, model.cfm) or joint.dofs[0].kind != "rotation":
         return
-    exact = model.erp / (model.time_step * model.cfm) <= _EXACT_SOFTNESS * inertia * (rate / STEPS_PER_RADIAN) ** 2
-    values = _tilt_softness(model.erp, model.cfm, model.time_step, exact or model.cfm >= MIN_TILT_CFM)
+    time_step = ode_time_step(model)
+    exact = model.erp / (time_step * model.cfm) <= _EXACT_SOFTNESS * inertia * (rate / STEPS_PER_RADIAN) ** 2
+    values = _tilt_softness(model.erp, model.cfm, time_step, exact or model.cfm >= MIN_TILT_CFM)
     if constraint.use_spring_ang_x != values["use_spring_ang_x"]:
         NewObjectDefaults().put(constraint, values, False)
 

@@ -17,14 +17,22 @@ from ...data.access import bodies_of, record_of, rest_parent_inverse, rigid_body
 from ...data.caching import joint_record
 from ...data.conversion import flatten_pose, has_initial_velocity, has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
+from ...data.properties.model import KnuckleModel
 from ...data.queries import helper_collection, inertia_proxies, parts
 
 #: CFM above which a joint of ODE yields visibly under load and is built from springs.
 SOFT_CFM = 5e-5
+#: Time step (s) of ODE in Juice, for softness in mechanisms whose file has no time step.
+_ODE_TIME_STEP = 0.01
 _SUFFIX = " World"
 _ANCHOR_SIZE = 0.1
 #: Parent and child of a joint.
 JointEnds = tuple[bpy.types.Object | None, bpy.types.Object | None]
+
+
+def ode_time_step(model: KnuckleModel) -> float:
+    """Return the time step (s) that the softness of a mechanism's joints is given for; that of Juice if it has none."""
+    return model.time_step or _ODE_TIME_STEP
 
 
 def connects_bodies(joint: KnuckleJoint) -> bool:

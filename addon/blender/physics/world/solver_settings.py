@@ -31,7 +31,7 @@ from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleSteps, KnuckleWorldBackup
 from ...data.queries import parts
 from ...data.rigid_bodies import MIN_MASS
-from .anchor import SOFT_CFM, connects_bodies
+from .anchor import SOFT_CFM, connects_bodies, ode_time_step
 from .scale import model_scale
 
 #: Steps per second and iterations at which real walkers walked: the least for every mechanism.
@@ -152,7 +152,7 @@ def softness_rate(rig: bpy.types.Object) -> float:
     model = settings(rig)
     if not model.cfm > SOFT_CFM:
         return 0.0
-    stiffness, least = model.erp / (model.time_step * model.cfm), 0.0
+    stiffness, least = model.erp / (ode_time_step(model) * model.cfm), 0.0
     for joint in (joint_record(empty) for empty in parts(rig, "JOINT")):
         if connects_bodies(joint) and [dof.kind for dof in joint.dofs] in (["rotation"], ["ball"]):
             moving = [end for end in (joint.parent, joint.child) if end is not None and not record_of(end).immobile]
@@ -186,6 +186,7 @@ def simulation_key(rig: bpy.types.Object) -> str:
         model.has_ground,
         model.friction,
         model.time_step,
+        *(scene.knuckle_control_rate for scene in rig.users_scene),  # type: ignore[attr-defined]
     ]
     for obj in parts(rig, "BODY"):
         record = record_of(obj)

@@ -35,14 +35,16 @@ PAGES: dict[str, tuple[str, ...]] = {
     "walk#live-input": ("knuckle.live_", "knuckle.map_", "knuckle.unmap_", "KnuckleLive"),
     "walk#targets-and-control-laws": ("KnuckleModel.target", "KnuckleModel.law"),
     "walk": ("knuckle.set_drive", "knuckle.follow_in_view", "KnuckleModel.drive", "KnucklePhysicsView"),
-    "physics#check-the-accuracy": (
+    "check#check-the-accuracy": (
         "knuckle.select_worst",
         "knuckle.check_convergence",
+        "KnuckleAccuracy",
+        "KnuckleJointAccuracy",
+    ),
+    "check#compare-with-mujoco": (
         "knuckle.compare_mujoco",
         "knuckle.copy_install_command",
         "KnuckleBodyDifference",
-        "KnuckleAccuracy",
-        "KnuckleJointAccuracy",
     ),
     "physics#rigid-body-world": (
         "knuckle.build_physics",

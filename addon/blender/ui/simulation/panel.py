@@ -140,7 +140,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
     """Panel: accuracy of the last baked simulation."""
 
     bl_label = "Simulation Accuracy"
-    help_page = "physics#check-the-accuracy"
+    help_page = "check#check-the-accuracy"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -240,7 +240,7 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
         column.prop(model, "self_collide")
         column.prop(model, "erp")
         column.prop(model, "cfm")
-        if model.time_step:
+        if model.time_step or model.cfm:
             column.prop(model, "time_step")
         column.prop(model, "match_inertia")
         _draw_solver(context, layout, model)

@@ -170,7 +170,7 @@ def test_the_closed_form_of_several_joints_is_that_of_each() -> None:
 def test_joints_computed_together_move_as_one_by_one(
     blank: Any, monkeypatch: pytest.MonkeyPatch, drive: str, law: str
 ) -> None:
-    """Balls, and universal joints with other axes, with springs, damping and friction; each hangs from the world."""
+    """Of several kinds, on axes of their own, with springs, dampers, friction, velocities, whole turns, two locked."""
     import bpy
 
     from addon.blender.physics.actuators import dof_servos, joint_friction_damping, spring_forces
@@ -196,21 +196,26 @@ def test_joints_computed_together_move_as_one_by_one(
         monkeypatch.setattr(module, "joint_groups", one_by_one)
     assert np.abs(played() - together).max() < 1e-5
     assert np.ptp(together[:, :, :3, :3], axis=0).max() > 0.05
-    assert 1 in counts and 2 in counts
+    assert max(counts) == 4, "balls, rotations about two axes, those on askew axes, and slides with a ball"
 
 
 def hanging_joints() -> Mechanism:
-    """Three balls and three universal joints, far from each other, with springs, dampers and friction."""
+    """Joints of four kinds, two or more of each, one after another: all hang from the world, far from each other."""
+    joints_of_kinds = [
+        *([Dof("ball")] for _ in range(3)),
+        *(rotations(*axes) for axes in ((X, Y), (Y, Z), (Z, X))),
+        *(rotations(X, X + Z) for _ in range(2)),
+        *([*slides(X), Dof("ball")] for _ in range(2)),
+    ]
     bodies, joints = [], []
-    for number, axes in enumerate([None, None, None, (X, Y), (Y, Z), (Z, X)]):
-        place = np.eye(4)
-        place[:3, 3] = 3.0 * number, 0.0, 5.0
-        arm = np.eye(4)
-        arm[:3, 3] = 0.2, 0.1 * number, -0.3
-        dofs = [Dof("ball")] if axes is None else rotations(*axes)
+    for number, dofs in enumerate(joints_of_kinds):
+        place, arm = np.eye(4), np.eye(4)
+        place[:3, 3], arm[:3, 3] = (3.0 * number, 0.0, 5.0), (0.2, 0.1 * (number % 4), -0.3)
         for dof in dofs:
-            dof.damping, dof.stiffness = 0.3 * number, 4.0 * (number % 2)
-            dof.friction = 0.0 if axes is None else 0.1
+            dof.damping, dof.stiffness = 0.3 * (number % 3), 4.0 * (number % 2)
+            if dof.kind == "rotation":
+                dof.friction, dof.velocity, dof.position = 0.1, 0.5 * (number % 2), 7.0 if number == 4 else 0.0
+        dofs[0].actuator = "locked" if number in {2, 5} else dofs[0].actuator
         box = Shape("box", {"x": 0.4, "y": 0.5, "z": 0.6})
         bodies.append(Body(f"box {number}", f"box {number}", place @ arm, mass=1.0, shapes=[box]))
         name = f"{number}"

@@ -248,3 +248,16 @@ def test_an_edited_stop_holds_in_the_next_run_and_on_the_bone(blank: Any) -> Non
     dof.use_upper = False
     play(blank.scene, 100, lambda: None)
     assert coordinate(rig, 3, document) == pytest.approx(1.5, abs=0.01)
+
+
+def test_softness_typed_where_the_file_has_no_time_step_is_that_of_juices(blank: Any) -> None:
+    """A SKEL file has neither; the panel offers both."""
+    from addon.core.model import Dof
+    from tests.support.degrees_helpers import put as put_mechanism
+    from tests.support.springs_helpers import hung
+
+    rig = put_mechanism(hung(Dof("rotation", np.array([0.0, 0.0, 1.0]))), physics=True)
+    model = rig.data.knuckle
+    model.time_step, model.erp, model.cfm = 0.0, 0.8, 0.001
+    (empty,) = [obj for obj in rig.users_scene[0].objects if obj.knuckle.role == "JOINT"]
+    assert empty.rigid_body_constraint.spring_stiffness_x == pytest.approx(0.8 / (0.01 * 0.001))
