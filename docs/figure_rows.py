@@ -47,6 +47,14 @@ SECTIONS: dict[str, list[tuple[str, str]]] = {
             "same, rigid ones: share with more than 0.5 % joint separation, %",
         ),
         (
+            r"samples and real files: CPU time of playing over the least that 0.5 % joint separation needs, .*",
+            "samples and these mechanisms, playing: CPU time relative to the least that 0.5 % separation needs",
+        ),
+        (
+            r".*, baked keyframes, over the world switched off: CPU time",
+            "samples, playing baked keyframes: CPU time relative to the rigid-body world being switched off",
+        ),
+        (
             r"bake at .* over 60 frames per second: CPU time per simulated second",
             "bake at 24 and 30 frames/s, relative to 60: CPU time per simulated second",
         ),
