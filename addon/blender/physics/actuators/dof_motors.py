@@ -194,7 +194,7 @@ class DofMotors:
 
     def short(self, change: float) -> float:
         """Return a change of the first joint value, the short way round for an angle."""
-        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.group.turns[0] else change
+        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.group.angular[0] else change
 
     def command(
         self,
@@ -217,7 +217,7 @@ class DofMotors:
             exact: Whether ``force`` is the exact generalized force rather than its limit.
             which: Mask, as for (n, m), of the motors to set.
         """
-        axes, turns, motors = self.group.directions(poses, middle), self.group.turns, self._motor_arrays()
+        axes, turns, motors = self.group.directions(poses, middle), self.group.angular, self._motor_arrays()
         size = model_scale(self.joint_state.rig)  # Blender's velocities are in world lengths
         turn = np.einsum("ns,nsi->ni", velocity[:, turns], axes[:, turns])
         slide = size * np.einsum("ns,nsi->ni", velocity[:, ~turns], axes[:, ~turns])
@@ -241,7 +241,7 @@ class DofMotors:
         forces = np.zeros(across.shape[:2])
         for turning in (True, False):
             used = _used_motors(across, np.flatnonzero(self.turning == turning))
-            own = self.group.turns == turning
+            own = self.group.angular == turning
             np.put_along_axis(forces, used, _components(axes[:, own], directions, used, force[:, own]), axis=1)
         way = np.copysign(UNREACHABLE_VELOCITY, motors.signs * forces)
         self._write(motors, way, np.abs(forces), which)
@@ -299,7 +299,7 @@ class DofMotors:
             out[:, turning] = 0.0
             np.put_along_axis(out, used, limits, axis=1)
         if exact and used.shape[1] > 1:
-            turns = self.group.turns
+            turns = self.group.angular
             forces = _components(axes[:, turns], directions, used, force[:, turns])
             np.put_along_axis(out, used, np.abs(forces), axis=1)
         return out

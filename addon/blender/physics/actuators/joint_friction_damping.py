@@ -54,7 +54,7 @@ class FrictionDampingActuator(JointActuator):
         """Divide the dampers: weak ones become motors, strong ones Blender's."""
         joints, poses, moved = self.motors.group.joints, state.poses, self.inertia
         if moved is None:
-            masses, turns = state.inertia.effective_mass, self.motors.group.turns
+            masses, turns = state.inertia.effective_mass, self.motors.group.angular
             moved = np.array([masses.effective_inertia(joint, joint.now(poses), turns, poses) for joint in joints])
         for joint, own in zip(joints, moved, strict=True):
             constraint: Any = joint.empty.rigid_body_constraint

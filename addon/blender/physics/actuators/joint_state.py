@@ -277,7 +277,7 @@ class JointGroup:
         return [dof.kind for dof in self.joints[0].joint.dofs]
 
     @property
-    def turns(self) -> NDArray[np.bool_]:
+    def angular(self) -> NDArray[np.bool_]:
         """Mask (size,) of the joint values that are angles."""
         return self.kinds != "translation"
 

@@ -94,7 +94,7 @@ class SpringActuator(JointActuator):
     def _inertia(self, state: SimulationState, row: int, start: Array) -> Array:
         """Return the effective inertia (size,) of a joint's values."""
         joint = self.motors.group.joints[row]
-        return state.inertia.effective_mass.effective_inertia(joint, start, self.motors.group.turns, state.poses)
+        return state.inertia.effective_mass.effective_inertia(joint, start, self.motors.group.angular, state.poses)
 
     def _entries(self, state: SimulationState, row: int, start: Array, speeds: Array) -> Iterator[_SpringEntry]:
         """Yield what motors exert on a joint; constant forces and brakes are stored.
