@@ -217,11 +217,11 @@ STEPS_PER_RADIAN = 4.0
 
 #: Steps per second and iterations of the ladder, from the fewest to the most.
 _LADDER = (
-    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (2400, 20), (4200, 10), (4800, 10),
+    (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (3600, 10), (4200, 10), (4800, 10),
     (6000, 10), (8400, 10), (12000, 10), (12000, 20), (12000, 50),
 )  # fmt: skip
 #: Share of the allowed joint separation that a trial may reach: a longer simulation meets worse.
-_MARGIN = 0.5
+_MARGIN = 0.6
 #: A rung is taken as sufficient for a wanted number of steps down to this share of it.
 _NEAR = 0.85
 #: Improvement of a tracking error from one trial to the next below which the servo is at its limits.

@@ -24,7 +24,7 @@ def flying(mass: float = 1.0) -> Any:
     mechanism = chain(links=3)
     for body in mechanism.bodies:
         body.mass = mass
-    mechanism.bodies[0].inertia = np.diag([0.05, 0.25, 0.25]) * mass
+    mechanism.bodies[0].inertia = np.diag([0.05, 0.9, 0.9]) * mass
     return mechanism
 
 
