@@ -139,4 +139,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    ended = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(ended)  # with MuJoCo in its process, Blender 4.5 waits for ever as it ends
