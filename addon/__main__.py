@@ -16,9 +16,9 @@ if missing_dependency():  # the command line itself needs these modules
 from .cli import main  # noqa: E402
 
 code = main(sys.argv[1:])
-if code and "bpy" in sys.modules:
-    # Exit without Python's cleanup. After a swallowed exception, such as Ctrl-C within a render, the normal exit
-    # crashes Blender 4.2 and may hang 4.5. By now the work has ended and no file of it is open.
+if "bpy" in sys.modules and (code or "mujoco" in sys.modules):
+    # Exit without Python's cleanup. After a swallowed exception, such as Ctrl-C within a render, or with MuJoCo loaded,
+    # the normal exit crashes Blender 4.2 and may hang 4.5. By now the work has ended and no file of it is open.
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.rmtree(sys.modules["bpy"].app.tempdir, ignore_errors=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from tests.support.mechanisms import key
 from tests.support.references import mujoco_missing
 from tests.support.scenes import OWN, found
@@ -125,6 +128,20 @@ def test_the_command_line_simulates_in_mujoco(tmp_path: Path) -> None:
     assert len(rows) == 3 * 31
     assert max(float(row["distance"]) for row in rows) < 2e-3
     assert out.stat().st_size > 0
+
+
+@needs_mujoco
+def test_a_process_with_mujoco_ends_without_an_error(tmp_path: Path) -> None:
+    """Blender 4.2 crashed at the end of such a process, and 4.5 waited for ever."""
+    code = (
+        "import runpy, sys\nfrom tests.support.references import mujoco_missing\nmujoco_missing()\n"
+        "sys.argv = ['addon', *sys.argv[1:]]\nrunpy.run_module('addon', run_name='__main__')"
+    )
+    words = ["simulate", str(OWN / "pumpjack/pumpjack.json"), "--seconds", "0.1", "--engine", "mujoco"]
+    words += ["--out", str(tmp_path / "moved.csv")]
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "moved.csv").stat().st_size
 
 
 @needs_mujoco
