@@ -106,7 +106,7 @@ def rotation_matrix(vector: Array) -> Array:
 
 
 def _rotation_matrix_single(x: float, y: float, z: float) -> Array:
-    """Convert a single rotation vector to a matrix (3, 3), in a tenth of the time: servos convert many in a frame."""
+    """Convert a single rotation vector to a matrix (3, 3), in a tenth of the time."""
     angle = math.sqrt(x * x + y * y + z * z)
     if angle > _MAX_PLAIN_ANGLE:  # so that squares of the remainder do not overflow
         angle = math.hypot(x, y, z)

@@ -33,7 +33,7 @@ from ..actuators.control_laws import UNLIMITED_FORCE
 from ..actuators.dof_servos import ServoGroup, SingleDofServos, multi_dof_servos
 from ..actuators.initial_velocity import initial_velocity_impulses
 from ..actuators.joint_state import JointStateArrays
-from ..actuators.servo_targets import ServoTargets, has_other_animation
+from ..actuators.servo_targets import ServoTargets, control_law, has_other_animation
 from ..bodies.collision import collision_children
 from ..bodies.penetration import ConvexShape, PlacedShape, PointsByMesh, collidable_pairs, placed_shapes
 from ..simulation.recording import Recording, SimulationError
@@ -273,9 +273,7 @@ class MujocoRun:
         self._servos = np.array([at for at, _name in found], dtype=np.intp)
         self._actuators = np.array([names(self.model, kind.mjOBJ_ACTUATOR, name) for _, name in found], dtype=np.intp)
         self._targets = ServoTargets(scene, joint_state, per_frame)
-        self._law = settings(rig).law
-        if self._law == "AUTO":
-            self._law = "TRACK" if self._targets.gait is None else "JUICE"
+        self._law = control_law(rig, self._targets.gait is not None)
         self.commands = _MotorCommands(joint_state, self._targets)
         self._group = ServoGroup(scene, [self.commands])
         self.drive = settings(rig).drive
