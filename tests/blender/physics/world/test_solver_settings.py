@@ -1,5 +1,5 @@
-"""What is chosen by default keeps small links and unlike masses together, swings as it should, and leaves
-alone what others have set."""
+"""Default solver settings: small links and unlike masses stay together, pendulums keep their period, and settings of
+others are left alone."""
 
 from __future__ import annotations
 
