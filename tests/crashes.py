@@ -1,6 +1,7 @@
 """A Blender that crashes while tests run in several: the test that met it runs once more in another; where that ends
 well it is no failure but told at the end, with where it crashed. What crashes twice has failed and is left, and so has
-a run in which more than ``ALLOWED`` crashed or not all tests came to run.
+a run in which more than ``ALLOWED`` crashed or not all tests came to run. A test that does not end within ``LIMIT``
+counts as a crash.
 
 Blender evaluates in threads: a test that met a crash in 4.2 passed the next 2,000 times. A plugin of pytest, for runs
 with pytest-xdist by files (``--dist loadfile``); `build.py test` names it.
@@ -10,14 +11,16 @@ from __future__ import annotations
 
 import faulthandler
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
 #: So many Blenders may crash in a run. More are no chance.
 ALLOWED = 2
+#: Seconds after which a test's process is ended. The longest take two minutes on a slow machine.
+LIMIT = 900.0
 #: The outcome of a test whose Blender crashed and that is to run again.
 CRASHED = "crashed"
 #: What tests run in is not of interest.
@@ -37,6 +40,25 @@ class Crashes:
 
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput["crashes"] = str(self.folder / f"{node.gateway.id}.txt")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        from xdist.scheduler import LoadFileScheduling
+
+        class UnfinishedFiles(LoadFileScheduling):
+            """Gives only files with tests that have not run to another process when one has crashed.
+
+            pytest-xdist 3.8 gives all files of the crashed process again. A process that runs its last test when it
+            knows the next one gets an empty list, and the whole run waits for ever.
+            """
+
+            def remove_node(self, node: Any) -> Any:
+                work = self.assigned_work[node]
+                for scope in [scope for scope, unit in work.items() if all(unit.values())]:
+                    del work[scope]
+                return super().remove_node(node)
+
+        return UnfinishedFiles(config, log) if config.getvalue("dist") == "loadfile" else None
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self.wanted.update(ids)
@@ -90,6 +112,21 @@ class Crashes:
             terminalreporter.line(fault)
 
 
+class TimeLimit:
+    """Ends a process whose test takes too long, with where it was in the file of its crashes."""
+
+    def __init__(self, file: TextIO, seconds: float) -> None:
+        self.file, self.seconds = file, seconds
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        faulthandler.dump_traceback_later(self.seconds, exit=True, file=self.file)
+        try:
+            return (yield)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
 def _told(written: Path) -> str:
     lines = written.read_text(encoding="utf-8", errors="replace").splitlines() if written.is_file() else []
     return "\n".join(line for line in lines if not any(word in line for word in AROUND))
@@ -106,3 +143,8 @@ def pytest_configure(config: pytest.Config) -> None:
     elif "crashes" in worker:  # the file is open as long as the process lives
         file = Path(worker["crashes"]).open("w", encoding="utf-8")  # noqa: SIM115
         faulthandler.enable(file=file)
+        config.pluginmanager.register(TimeLimit(file, float(config.getini("crashes_limit"))))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("crashes_limit", "Seconds after which a test's process is ended.", default=str(LIMIT))

@@ -29,11 +29,14 @@ def test_of_the_same_file():
 """
 
 
-def run(folder: Path, text: str, *, restarts: int = 8) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, text: str, *, restarts: int = 8, processes: int = 1, limit: int = 900
+) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(HEAD + text)
-    words = ["-q", "-p", "tests.crashes", "--numprocesses", "1", "--max-worker-restart", f"{restarts}"]
+    words = ["-q", "-p", "tests.crashes", "--numprocesses", f"{processes}", "--max-worker-restart", f"{restarts}"]
+    words += ["-o", f"crashes_limit={limit}"]
     return subprocess.run(  # noqa: PLW1510
-        [sys.executable, "-m", "pytest", *words, "--dist", "loadfile", "-p", "no:cacheprovider", "test_it.py"],
+        [sys.executable, "-m", "pytest", *words, "--dist", "loadfile", "-p", "no:cacheprovider", "."],
         cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
@@ -88,3 +91,20 @@ def test_a_crash_while_no_test_runs_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, 'falls_over("runs", 2)\ndef test_fine():\n    pass\n')  # imported here and there
     assert "a Blender crashed while no test ran" in done.stdout, done.stdout + done.stderr
     assert "in falls_over" in done.stdout
+
+
+def test_a_crash_after_many_files_does_not_stop_the_run(tmp_path: Path) -> None:
+    for n in range(20):  # those with the most tests come first, so the crash is in the middle
+        tests = "".join(f"def test_{k}():\n    pass\n" for k in range(1 if n % 2 else 5))
+        (tmp_path / f"test_other_{n}.py").write_text(tests)
+    done = run(tmp_path, CRASHES.format(times=1, fine=True), processes=2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "62 passed, 1 crashed" in done.stdout
+
+
+def test_a_test_that_does_not_end_is_a_crash(tmp_path: Path) -> None:
+    endless = "import time\ndef test_waits():\n    time.sleep(600)\ndef test_fine():\n    pass\n"
+    done = run(tmp_path, endless, limit=2)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 1 passed, 1 crashed" in done.stdout
+    assert "Timeout (0:00:02)!" in done.stdout and "in test_waits" in done.stdout
