@@ -207,6 +207,29 @@ def test_a_copy_and_its_original_become_one(blank: Any, tmp_path: Path, apart: b
     assert len(spanning_tree(back).roots) == 2
 
 
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("whose", ["remaining", "merged"])
+def test_a_body_that_the_user_parented_to_an_own_object_stays_in_place(blank: Any, whose: str, moved: bool) -> None:
+    rig, other = made("desk_lamp.skel"), made("hexapod.jm")
+    other.location, other.rotation_euler = (1.0, 2.0, 3.0), (0.1, 0.2, 0.3)
+    empty = bpy.data.objects.new("mine", None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.location, empty.rotation_euler = (0.4, 0.1, 0.0), (0.0, 0.4, 0.0)
+    bpy.context.view_layer.update()
+    body = parts(rig if whose == "remaining" else other, "BODY")[2]
+    pose = body.matrix_world.copy()
+    body.parent, body.parent_type = empty, "OBJECT"
+    body.matrix_parent_inverse, body.matrix_basis = empty.matrix_world.inverted(), pose
+    empty.location.x += 0.4 if moved else 0.0
+    bpy.context.view_layer.update()
+    before = {obj: np.array(obj.matrix_world) for obj in (*parts(rig, "BODY"), *parts(other, "BODY"))}
+    pick(other, rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    for obj, place in before.items():
+        np.testing.assert_allclose(np.array(obj.matrix_world), place, atol=1e-4, err_msg=obj.name)
+
+
 def setattr_channel(rig: Any, channel: Any, value: float) -> None:
     getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] = value
     bpy.context.view_layer.update()
