@@ -10,12 +10,13 @@ from typing import Literal
 
 import numpy as np
 
+from .editing.joints import value_dofs
 from .editing.sides import find_sides
 from .editing.symmetry import find_asymmetries
 from .kinematics import spanning_tree
 from .loops.closure import loop_openings
 from .mass_properties import min_principal_moment
-from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+from .model import Body, Dof, Joint, Mechanism, Shape
 from .report import Message, abbreviate_names, format_number, join_messages
 
 FindingKind = Literal["body", "joint", "model", "object"]
@@ -167,20 +168,21 @@ def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     yield Finding("unjointed", "info", Message("No joint connects {}", names), "body", tuple(body.id for body in alone))
 
 
-def _single_dofs(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
-    for joint in mechanism.joints:
-        for dof in joint.dofs:
-            yield from ((joint, part) for part in dof.parts or [dof])
-
-
 def _format_value(value: float, dof: Dof) -> str:
     return f"{value:.3g} m" if dof.kind == "translation" else f"{math.degrees(value):.3g}°"
 
 
+def _values_with_stops(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof, float]]:
+    """Yield joints with what has the stops of each of their values, and the initial value."""
+    for joint in mechanism.joints:
+        begins = np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])
+        for dof, value in zip(value_dofs(joint.dofs), begins.tolist(), strict=True):
+            if dof is not None:
+                yield joint, dof, value
+
+
 def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
-    for joint, dof in _single_dofs(mechanism):
-        if DOF_SIZE[dof.kind] > 1:
-            continue
+    for joint, dof, begins in _values_with_stops(mechanism):
         low, high = dof.lower, dof.upper
         if low is not None and high is not None and low > high:
             yield Finding(
@@ -196,14 +198,14 @@ def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
                 (joint.id,),
                 "Swap the stops",
             )
-        elif (low is not None and dof.position < low - 1e-6) or (high is not None and dof.position > high + 1e-6):
+        elif (low is not None and begins < low - 1e-6) or (high is not None and begins > high + 1e-6):
             yield Finding(
                 "start-beyond-stop",
                 "warning",
                 Message(
                     "Joint {}: initial value {} is outside its stops",
                     repr(joint.name),
-                    _format_value(dof.position, dof),
+                    _format_value(begins, dof),
                 ),
                 "joint",
                 (joint.id,),

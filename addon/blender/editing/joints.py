@@ -28,10 +28,10 @@ from ..data.access import record_of
 from ..data.datablocks import mesh_points
 from ..data.queries import ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
-from ..reconcile.rig_update import assign_ids, begin_edit
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import EditObjects, update
 from ..scene.read.mechanism import extract, extract_design
-from .symmetry.twins import assembled_values, require_plane
+from .symmetry.twins import assembled_values, require_plane, reverse_restraints
 
 
 def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object | None = None) -> Report:
@@ -80,13 +80,16 @@ def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = Non
     Raises:
         ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
-    rig, ids = record_of(empty).model, _ids(empty, twin)
-    present = begin_edit(rig)
+    rig, ids = record_of(empty).model, {*_ids(empty, twin)} - {""}
+    present, report = begin_edit(rig), Report()
     mechanism = extract_design(rig)
     edit = Edit(mechanism, mechanism)
-    for own in filter(None, ids):
+    for own in ids:
         edit = edit.then(edits.swap_ends(edit.after, own, present.pose.get(own)))
-    return update(rig, edit, present)
+    with physics_suspended(rig, report):
+        report.extend(update(rig, edit, present))
+        reverse_restraints(rig, ids)
+    return report
 
 
 def place_joint(

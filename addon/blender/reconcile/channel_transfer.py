@@ -359,5 +359,17 @@ def _negate_modifier(modifier: Any) -> None:
     elif modifier.type == "ENVELOPE":
         modifier.reference_value = -modifier.reference_value
         modifier.default_min, modifier.default_max = -modifier.default_max, -modifier.default_min
-        for point in modifier.control_points:
-            point.min, point.max = -point.max, -point.min
+        _negate_control_points(modifier.control_points)
+
+
+def _negate_control_points(points: Any) -> None:
+    """Negate the lower and upper limits of an envelope's control points.
+
+    Note:
+        Blender crashes at times where one of them is set by itself (seen in 4.5 and 5.0), without Knuckle too.
+    """
+    lower, upper = np.empty(len(points), dtype=np.float32), np.empty(len(points), dtype=np.float32)
+    points.foreach_get("min", lower)
+    points.foreach_get("max", upper)
+    points.foreach_set("min", -upper)
+    points.foreach_set("max", -lower)

@@ -32,7 +32,7 @@ from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair
 from ..transforms import inverse, rotation_matrix
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
-from .twins import mirror_stops
+from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
@@ -253,18 +253,20 @@ def switch_joint_stops(
         dof = value_dofs(joints[own].dofs)[index]
         now = NO_STOPS if dof is None else (dof.lower, dof.upper)
         are_on = [on if end in ends else stop is not None for end, stop in zip(STOP_ENDS, now, strict=True)]
-        values = _distinct_stops(*last, reaches[own, index], both=all(are_on), never_set=now == NO_STOPS)
+        values = _distinct_stops(last, now, reaches[own, index], both=all(are_on))
         lower, upper = (value if is_on else None for value, is_on in zip(values, are_on, strict=True))
         pairs[own, index] = lower, upper
     return _write_stops(mechanism, pairs)
 
 
-def _distinct_stops(lower: float, upper: float, reach: float, both: bool, never_set: bool) -> tuple[float, float]:
-    """Return two stops with a default for one that was never set, which is 0, where the two leave no range."""
-    if never_set and lower == upper == 0.0:
+def _distinct_stops(last: tuple[float, float], now: StopPair, reach: float, both: bool) -> tuple[float, float]:
+    """Return two stops, with a default for one that is off where the two leave no range; 0 was never set."""
+    lower, upper = last
+    if now == NO_STOPS and lower == upper == 0.0:
         return -reach, reach
-    if both and lower > upper:  # only one of them was ever set
-        return (lower, lower + reach) if upper == 0.0 else (upper - reach, upper)
+    if both and lower >= upper and None in now:
+        keeps_lower = now[0] is not None or (now[1] is None and upper == 0.0)
+        return (lower, lower + reach) if keeps_lower else (upper - reach, upper)
     return lower, upper
 
 
@@ -290,20 +292,31 @@ def _swap_stops(dof: Dof) -> None:
 
 def limit_positions(mechanism: Mechanism, joints: Iterable[str]) -> Edit:
     """Move initial values of joints (ids) that are beyond a stop to this stop."""
-    return _change_dofs(mechanism, joints, _limit_position)
+    return _change_dofs(mechanism, joints, _limit_position, with_parts=False)
 
 
 def _limit_position(dof: Dof) -> None:
-    low, high = (-np.inf if dof.lower is None else dof.lower), (np.inf if dof.upper is None else dof.upper)
-    dof.position = float(np.clip(dof.position, low, high))
+    if DOF_SIZE[dof.kind] == 1:
+        dof.position = _clipped(dof.position, dof)
+        return
+    begins = [_clipped(value, part) for value, part in zip(dof.initial.tolist(), value_dofs([dof]), strict=True)]
+    dof.start = tuple(begins) if any(begins) else ()
 
 
-def _change_dofs(mechanism: Mechanism, joints: Iterable[str], change: Callable[[Dof], None]) -> Edit:
+def _clipped(value: float, dof: Dof | None) -> float:
+    """Return a value within the stops of a degree of freedom."""
+    low, high = (None, None) if dof is None else (dof.lower, dof.upper)
+    return float(np.clip(value, -np.inf if low is None else low, np.inf if high is None else high))
+
+
+def _change_dofs(
+    mechanism: Mechanism, joints: Iterable[str], change: Callable[[Dof], None], with_parts: bool = True
+) -> Edit:
     """Change all degrees of freedom of joints (ids) and their parts."""
     known = joint_by_id(mechanism)
     changed = [replace(known[own], dofs=deepcopy(known[own].dofs)) for own in joints if own in known]
     for dof in (dof for joint in changed for dof in joint.dofs):
-        for each in (dof, *dof.parts):
+        for each in (dof, *dof.parts) if with_parts else (dof,):
             change(each)
     return Edit(mechanism, with_joints(mechanism, changed))
 
@@ -367,13 +380,24 @@ def require_swappable(joint: Joint) -> None:
                 "{}: a free joint with an initial value other than 0. Move its bodies together first", repr(joint.name)
             )
         )
+    for key in ("stiffness", "damping"):
+        terms = [float(term) for term in joint.extra.get(key) or ()]
+        is_rest = key == "stiffness" and len(terms) > 1 and terms[1] != 0.0  # the constant term is in the rest value
+        if any(terms[2 if is_rest else 0 :: 2]):
+            raise ValueError(
+                Message(
+                    "{}: its {} has terms of even powers in the file, which only the file can reverse",
+                    repr(joint.name),
+                    key,
+                )
+            )
 
 
 def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
     """Swap parent and child of a joint.
 
     Its motion is inverted, with the degrees of freedom in reverse order, so that the mechanism moves as before: joint
-    values change sign, and with them stops, initial and rest values.
+    values change sign, and with them stops, initial and rest values, and the laws of its restraints.
 
     Args:
         mechanism: The mechanism.
@@ -393,7 +417,9 @@ def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
         frame_child=joint.frame_parent,
         dofs=[_reversed_dof(dof) for dof in reversed(joint.dofs)],
     )
-    return Edit(mechanism, with_joints(mechanism, [swapped]), {joint_id: _reversal(joint.dofs, pose)})
+    restraints = [reverse_restraint(item) if item.joint == joint_id else item for item in mechanism.restraints]
+    after = replace(with_joints(mechanism, [swapped]), restraints=restraints)
+    return Edit(mechanism, after, {joint_id: _reversal(joint.dofs, pose)})
 
 
 def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:

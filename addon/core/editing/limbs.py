@@ -132,7 +132,7 @@ def duplicate_limb(
     for own in limb.joints:
         joint = made[own] = _copied(joints[own], names, ids)
         for side, world in (("parent", joint_frame_world), ("child", joint_child_frame_world)):
-            end, frame = getattr(joint, side), world(joints[own], known)
+            end, frame = getattr(joint, side), world(joints[own], known).copy()
             frame[:3, 3] += offsets.joints[own]
             if end in bodies:
                 end = bodies[end].id

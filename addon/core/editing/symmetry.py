@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from ..kinematics import joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
+from ..kinematics import Tree, joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..mass_properties import body_center
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
@@ -145,14 +145,21 @@ def _are_similar(one: Body | Joint, other: Body | Joint) -> bool:
 
 
 def add_twins(
-    mechanism: Mechanism, bodies: Collection[str], joints: Collection[str], plane: Plane, pose: Mapping[str, Array]
+    mechanism: Mechanism,
+    tree: Tree,
+    bodies: Collection[str],
+    joints: Collection[str],
+    plane: Plane,
+    pose: Mapping[str, Array],
 ) -> Edit:
     """Add the missing twins of bodies and joints, named for the other side and posed as mirror images.
 
-    The joints that carry the bodies get twins as well. Bodies and joints that have a twin are left alone.
+    The joints that carry the bodies, and those that close loops at them, get twins as well. Bodies and joints that have
+    a twin are left alone.
 
     Args:
         mechanism: The mechanism.
+        tree: Its spanning tree.
         bodies: Ids of bodies.
         joints: Ids of joints; a body may have the same id.
         plane: The mirror plane.
@@ -166,9 +173,9 @@ def add_twins(
     paired = pairs_by_twin(mechanism.joints)
     alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in mates]
     carried = {body.id for body in alone}
-    single = [
-        joint for joint in mechanism.joints if joint.id not in paired and (joint.id in joints or joint.child in carried)
-    ]
+    chosen = {*joints, *(link.joint.id for link in tree.links if link.body in carried)}
+    chosen |= {j.id for j in mechanism.joints if j.id in tree.loop_joints and {j.parent, j.child} & carried}
+    single = [joint for joint in mechanism.joints if joint.id in chosen and joint.id not in paired]
     if not (alone or single):
         raise ValueError("Selection: all parts have a twin. Use Mirror to Twin to update them")
     names = {body.name for body in mechanism.bodies}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,8 +19,10 @@ from addon.blender.animation.pose_library import store_pose
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts, twin_of
+from addon.blender.data.queries import parts, rig_in, twin_of
 from addon.blender.editing.joints import swap_joint_ends
+from addon.blender.physics.constraints.restraints import joint_force_laws
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, make_dofs
@@ -135,8 +139,9 @@ def test_drivers_and_modifiers_are_inverted_with_their_swapped_joint(blank: Any,
         for name, value in values.items():
             setattr(modifier, name, value)
         if kind == "ENVELOPE":
-            point = modifier.control_points.add(1.0)
-            point.min, point.max = -0.1, 0.5
+            modifier.control_points.add(1.0)
+            modifier.control_points.foreach_set("min", [-0.1])  # see `_negate_control_points`
+            modifier.control_points.foreach_set("max", [0.5])
     before = {}
     for frame in (1, 7, 20, 26):
         bpy.context.scene.frame_set(frame)
@@ -376,3 +381,47 @@ def between_bodies(rig: Any) -> np.ndarray:
     """The pose of the body 'two' as its mate 'one' sees it."""
     bodies = {record_of(obj).source_name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
     return np.linalg.inv(bodies["one"]) @ bodies["two"]
+
+
+def test_restraints_of_a_swapped_joint_are_reversed_in_simulation_and_file(blank: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(found("pumpjack.json").parent, folder)
+    path = folder / "pumpjack.json"
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    (assembly,) = whole["assemblies"]
+    name = "crank_pin"
+    law = {"knot_points": [0.2], "coefficients": [[0.0], [100.0, -20.0]]}
+    assembly["restraints"] = [{"name": "bumper", "type": "spring", "joint": name, **law}]
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    rig = rig_in(build(formats.load(path), options=BuildOptions(gait=False, physics=False)))
+    empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_name == name)
+
+    def force(value: float) -> float:
+        ((law,),) = joint_force_laws(rig).values()
+        return law.law(value)
+
+    values = np.linspace(-1.0, 1.0, 9)
+    before = [force(value) for value in values]
+    swap_joint_ends(empty)
+    assert [force(-value) for value in values] == pytest.approx([-each for each in before])
+    formats.save(extract(rig), tmp_path / "out.json", "shift")
+    (item,) = formats.load(tmp_path / "out.json").restraints
+    assert (item.knots, item.coefficients) == ([-0.2], [[100.0, 20.0], [0.0]])
+    swap_joint_ends(empty)
+    assert [force(value) for value in values] == pytest.approx(before)
+
+
+def test_duplicating_a_limb_that_hangs_on_the_world_leaves_the_original(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    (hanging, *_) = [e for e in parts(rig, "JOINT") if None in (record_of(e).joint.parent, record_of(e).joint.child)]
+    joint = record_of(hanging).joint
+    before = {joint.id: joint.frame_parent.copy() for joint in extract(rig).joints}
+    bones = {bone.name: np.array(bone.matrix_local) for bone in rig.data.bones}
+    pick(rig, joint.child or joint.parent)
+    bpy.ops.knuckle.duplicate_limb()
+    after = {joint.id: joint.frame_parent for joint in extract(rig).joints}
+    assert len(after) > len(before)
+    for own, frame in before.items():
+        np.testing.assert_allclose(after[own], frame, atol=1e-6)
+    for name, matrix in bones.items():
+        np.testing.assert_allclose(np.array(rig.data.bones[name].matrix_local), matrix, atol=1e-6)

@@ -33,12 +33,14 @@ from addon.core.editing.joints import (
     value_dofs,
 )
 from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
+from addon.core.force_laws import PiecewisePolynomial
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape
 from addon.core.primitive_fit import fit_surface
 from addon.core.stops import StopPair, joint_stops, stop_excess, stop_tolerance, wanted_value
 from addon.core.transforms import inverse, rotation_matrix
+from addon.core.validation import validate
 
 #: Joints of the random mechanisms, in a chain of four bodies: the second is edited.
 IDS = ["a", "b", "c"]
@@ -233,6 +235,40 @@ def test_ends_swapped_twice_are_the_joint_itself(seed: int, type_: str) -> None:
         for old, (new, factor) in once.joints["b"].numbers.items()
     }
     assert both == {number: (number, 1.0) for number in range(sizes(mechanism)["b"])}
+
+
+def test_restraints_of_a_swapped_joint_push_its_bodies_as_before() -> None:
+    mechanism = chain(3, "revolute")
+    law = ([0.2], [[0.0], [100.0, -20.0]])  # nothing up to 0.2 rad, then a bumper
+    mechanism.restraints = [Restraint("bumper", "spring", joint="b", knots=law[0], coefficients=law[1])]
+    mechanism.restraints += [Restraint("other", "spring", joint="a", coefficients=[[1.0, 2.0]])]
+    after = swap_ends(mechanism, "b", None).after
+    before, swapped = (
+        PiecewisePolynomial(*law),
+        PiecewisePolynomial(after.restraints[0].knots, after.restraints[0].coefficients),
+    )
+    for value in np.linspace(-1.0, 1.0, 21):
+        if abs(value - 0.2) > 1e-6:
+            assert swapped(-value) == pytest.approx(-before(value))
+    assert after.restraints[1] is mechanism.restraints[1]
+    assert mechanism.restraints[0].knots == [0.2]
+
+
+@pytest.mark.parametrize(
+    ("key", "terms", "is_swapped"),
+    [("stiffness", [3.0, 5.0], True), ("stiffness", [0.0, 5.0, 1.0], False), ("stiffness", [3.0], False),
+     ("stiffness", [0.0, 5.0, 0.0, 2.0], True), ("damping", [0.0, 1.0], True), ("damping", [0.0, 1.0, 0.5], False)],
+)  # fmt: skip
+def test_a_joint_whose_force_terms_cannot_be_reversed_is_not_swapped(
+    key: str, terms: list[float], is_swapped: bool
+) -> None:
+    mechanism = chain(3, "revolute")
+    mechanism.joints = [replace(joint, extra={key: terms}) for joint in mechanism.joints]
+    if is_swapped:
+        swap_ends(mechanism, "b", None)
+        return
+    with pytest.raises(ValueError, match=f"its {key} has terms of even powers"):
+        swap_ends(mechanism, "b", None)
 
 
 def test_a_free_joint_that_begins_elsewhere_and_one_at_the_world_are_not_swapped() -> None:
@@ -466,7 +502,7 @@ def test_a_body_made_of_a_mesh_has_its_mass_and_stands_where_the_mesh_is(seed: i
 def test_values_beyond_stops_and_swapped_stops_are_fixed_and_all_else_is_left_alone() -> None:
     dofs = [
         Dof("rotation", lower=0.5, upper=-0.5, position=2.0),
-        Dof("rotation", lower=-1.0, position=-3.0, parts=[Dof("rotation", upper=0.25, position=1.0)]),
+        Dof("rotation", lower=-1.0, position=-3.0),
         Dof("translation", lower=-1.0, upper=1.0, position=0.5),
     ]
     joints = [Joint(name, name, "generic", None, None, dofs=deepcopy(dofs)) for name in ("fixed", "kept")]
@@ -476,7 +512,7 @@ def test_values_beyond_stops_and_swapped_stops_are_fixed_and_all_else_is_left_al
     swapped = edit.after.joints[0].dofs
     assert [(dof.lower, dof.upper) for dof in swapped] == [(-0.5, 0.5), (-1.0, None), (-1.0, 1.0)]
     limited = limit_positions(edit.after, ["fixed", "deleted"]).after.joints[0].dofs
-    assert [dof.position for dof in limited] == [0.5, -1.0, 0.5] and limited[1].parts[0].position == 0.25
+    assert [dof.position for dof in limited] == [0.5, -1.0, 0.5]
 
 
 def test_a_mass_is_that_of_the_solid_shapes() -> None:
@@ -519,3 +555,34 @@ def test_stops_are_switched_on_at_their_last_values(
     assert joint.dofs[1].parts[1].lower is None and on.joints[0].dofs[0].upper == 1.0
     off = switch_joint_stops(on, {("1", 0): (-1.0, 1.0)}, {("1", 0): 0.75}, ends, False).after.joints[0].dofs[0]
     assert [off.lower, off.upper] == [None if end in ends else stop for end, stop in (("lower", -1.0), ("upper", 1.0))]
+
+
+@pytest.mark.parametrize(
+    ("stops", "last", "end", "expected"),
+    [
+        ((0.0, None), (0.0, 0.0), "upper", (0.0, 0.75)),  # a knee, whose upper stop was never set
+        ((None, 0.0), (0.0, 0.0), "lower", (-0.75, 0.0)),
+        ((0.5, None), (0.5, 0.3), "upper", (0.5, 1.25)),  # the one that is on stays
+        ((None, -0.5), (0.3, -0.5), "lower", (-1.25, -0.5)),
+        ((-0.5, None), (-0.5, 0.3), "upper", (-0.5, 0.3)),
+    ],
+)
+def test_a_stop_that_is_switched_on_leaves_a_range_and_the_other_stop(
+    stops: StopPair, last: tuple[float, float], end: StopEnd, expected: StopPair
+) -> None:
+    dof = Dof("rotation", lower=stops[0], upper=stops[1])
+    mechanism = Mechanism(joints=[Joint("1", "1", "revolute", None, None, dofs=[dof])])
+    (joint,) = switch_joint_stops(mechanism, {("1", 0): last}, {("1", 0): 0.75}, [end], True).after.joints
+    assert (joint.dofs[0].lower, joint.dofs[0].upper) == pytest.approx(expected)
+
+
+def test_initial_values_of_a_ball_beyond_its_stops_are_found_and_moved_to_them() -> None:
+    parts = [Dof("rotation", lower=-1.0, upper=1.0) for _ in range(3)]
+    ball = Dof("ball", start=(2.0, -0.5, -3.0), parts=parts)
+    mechanism = Mechanism(joints=[Joint("1", "1", "ball", None, None, dofs=[ball])])
+    found = [each for each in validate(mechanism) if each.code == "start-beyond-stop"]
+    assert [each.parts for each in found] == [("1",), ("1",)]
+    limited = limit_positions(mechanism, ["1"]).after
+    assert limited.joints[0].dofs[0].start == (1.0, -0.5, -1.0)
+    assert not [each for each in validate(limited) if each.code == "start-beyond-stop"]
+    assert ball.start == (2.0, -0.5, -3.0)

@@ -13,6 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.core.editing.edits import Edit
+from addon.core.editing.joints import delete_parts, swap_ends
 from addon.core.editing.mirroring import motion_mirror
 from addon.core.editing.sides import find_mirror_plane, find_sides
 from addon.core.editing.symmetry import (
@@ -81,9 +83,17 @@ def replace_pose(rng: np.random.Generator) -> np.ndarray:
     return out
 
 
+def with_twins(mechanism: Mechanism, half: Mechanism, plane: Plane, pose: dict[str, np.ndarray]) -> Edit:
+    """The twins of all parts of a half but its trunk."""
+    bodies, joints = {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}
+    return add_twins(mechanism, spanning_tree(mechanism), bodies, joints, plane, pose)
+
+
 def completed(half: Mechanism, plane: Plane) -> Mechanism:
     """The mechanism with the twins of all but its trunk."""
-    return add_twins(half, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, {}).after
+    return add_twins(
+        half, spanning_tree(half), {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, {}
+    ).after
 
 
 @settings(max_examples=60, deadline=None)
@@ -94,7 +104,14 @@ def test_twins_are_added_posed_as_mirror_images_beside_what_was_there(seed: int,
         part.name = part.id
     rng, before = np.random.default_rng(seed), deepcopy(half)
     pose = {key: rng.uniform(-0.9, 0.9, size) for key, size in sizes(half).items()}
-    edit = add_twins(half, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, pose)
+    edit = add_twins(
+        half,
+        spanning_tree(half),
+        {body.id for body in half.bodies[1:]},
+        {joint.id for joint in half.joints},
+        plane,
+        pose,
+    )
     np.testing.assert_equal(asdict(half), asdict(before))
     whole, parts = edit.after, (*edit.after.bodies, *edit.after.joints)
     known = {part.id: part for part in parts}
@@ -115,7 +132,14 @@ def test_twins_are_added_posed_as_mirror_images_beside_what_was_there(seed: int,
         for old, (new, sign) in (each.numbers or {}).items():
             assert each.values is not None and each.values[new] == pytest.approx(sign * source[old])
     with pytest.raises(ValueError, match="all parts have a twin"):
-        add_twins(whole, {body.id for body in half.bodies[1:]}, {joint.id for joint in half.joints}, plane, {})
+        add_twins(
+            whole,
+            spanning_tree(whole),
+            {body.id for body in half.bodies[1:]},
+            {joint.id for joint in half.joints},
+            plane,
+            {},
+        )
 
 
 @settings(max_examples=60, deadline=None)
@@ -565,3 +589,26 @@ def test_masses_and_whether_bodies_are_immobile_are_copied_to_twins() -> None:
     (changed,) = [now for now, was in zip(edit.after.bodies, whole.bodies, strict=True) if now is not was]
     assert (changed.id, changed.mass, changed.immobile) == (body.twin, 7.5, True)
     assert not next(each for each in whole.bodies if each.id == body.twin).immobile, "the edited mechanism stays"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_body_gets_its_twin_with_the_joint_that_carries_it_however_the_file_lists_its_ends(seed: int) -> None:
+    rng, mechanism = np.random.default_rng(seed), formats.load(OWN / "hexapod" / "hexapod.jm")
+    for joint in [*mechanism.joints]:
+        if rng.random() < 0.5:
+            mechanism = swap_ends(mechanism, joint.id, None).after
+    mechanism = replace(mechanism, directed=False)
+    tree = spanning_tree(mechanism)
+    leaves = {link.body for link in tree.links} - {link.carrier for link in tree.links}
+    (lost, left) = next((body.id, body.twin) for body in mechanism.bodies if body.id in leaves and body.twin)
+    assert left is not None
+    half = delete_parts(mechanism, [lost], []).after
+    plane = find_mirror_plane(mechanism)
+    assert plane is not None
+    whole = add_twins(half, spanning_tree(half), [left], [], plane, {}).after
+    assert len(whole.joints) == len(mechanism.joints) == len(half.joints) + 1
+    (made,) = (body for body in whole.bodies if body.twin == left)
+    (before,) = (joint for joint in mechanism.joints if lost in {joint.parent, joint.child})
+    (carrying,) = (joint for joint in whole.joints if made.id in {joint.parent, joint.child})
+    assert {carrying.parent, carrying.child} - {made.id} == {before.parent, before.child} - {lost}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import bpy
@@ -11,7 +11,7 @@ import numpy as np
 from ....core.editing import symmetry
 from ....core.editing.sides import find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate
-from ....core.editing.twins import mirror_restraint_records
+from ....core.editing.twins import mirror_restraint_records, reverse_restraint
 from ....core.model import Array, Mechanism, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
@@ -37,7 +37,7 @@ from ...data.queries import (
     twins_among,
     twins_by_part,
 )
-from ...reconcile.rig_state import rigid_design_pose
+from ...reconcile.rig_state import current_tree, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ...reconcile.update import EditObjects, update, update_records, write_parts
 from ...rig.joint_frames import read_parts
@@ -280,7 +280,9 @@ def create_twins(
             dress_image(obj, made, between, looks, is_new=True)
             copy_friction(frictions, obj, made)
 
-        edit = symmetry.add_twins(read_records(rig), bodies, joints, between, present.pose)
+        mechanism = read_records(rig)
+        tree = current_tree(rig, mechanism)
+        edit = symmetry.add_twins(mechanism, tree, bodies, joints, between, present.pose)
         report.extend(update(rig, edit, present, EditObjects(dress=dress)))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
@@ -395,8 +397,8 @@ def mirror_part_restraints(
         joints: All joints, by id.
         report: Gets the restraints that are left out.
     """
-    base = read_document(rig) if settings(rig).format == "shift" else None  # other formats have none
-    if base is None or not base.restraints:
+    base = _document_with_restraints(rig)
+    if base is None:
         return
     mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
     images, left_out = mirror_restraint_records(mechanism, plane, *ids_among(rig, led))
@@ -409,6 +411,27 @@ def mirror_part_restraints(
     if images:
         store_mirrored_restraints(rig, images)
         refresh_restraints(rig, base, bodies, joints)
+
+
+def _document_with_restraints(rig: bpy.types.Object) -> Mechanism | None:
+    """Return the mechanism of a document if it has restraints; only documents of Shift have any."""
+    base = read_document(rig) if settings(rig).format == "shift" else None
+    return base if base is not None and base.restraints else None
+
+
+def reverse_restraints(rig: bpy.types.Object, joints: Collection[str]) -> None:
+    """Reverse the laws of the restraints of joints (ids) whose values changed sign.
+
+    Physics has to be cleared before.
+    """
+    base = _document_with_restraints(rig)
+    if base is None:
+        return
+    every = with_mirrored_restraints(rig, base.restraints)
+    changed = {number: reverse_restraint(item) for number, item in enumerate(every) if item.joint in joints}
+    if changed:
+        store_mirrored_restraints(rig, changed)
+        refresh_restraints(rig, base, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"))
 
 
 def refresh_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
