@@ -190,9 +190,10 @@ class StopProperty(ValueProperty):
         return (f"use_{self.name}", self.name)
 
     def stored(self, part: Any) -> Mapping[str, Any]:
-        """Return flag and number for a degree of freedom."""
+        """Return flag and number for a degree of freedom; without a stop, the record keeps the number that it has."""
         value = getattr(part, self.name)
-        return {f"use_{self.name}": value is not None, self.name: float(value or 0.0)}
+        given = {} if value is None else {self.name: float(value)}
+        return {f"use_{self.name}": value is not None, **given}
 
     def read(self, record: Any) -> float | None:
         """Return the stop (rad or length units), None for none."""
@@ -450,12 +451,21 @@ def stored_values(table: PropertyTable, part: Any) -> dict[str, Any]:
     return values
 
 
+def differing_values(table: PropertyTable, part: Any, before: Any) -> dict[str, Any]:
+    """Return the values of a record's properties for a part that differ from those for the part as it was; None: all.
+
+    What the part had not, such as a stop, is among them whatever its value: the record may have any number there.
+    """
+    old = {} if before is None else stored_values(table, before)
+    return {
+        field: value for field, value in stored_values(table, part).items() if field not in old or old[field] != value
+    }
+
+
 def push(record: Any, table: PropertyTable, part: Any, before: Any = None) -> None:
     """Write the values of a part to its record, as far as they differ from those of ``before``, the part as it was."""
-    old = {} if before is None else stored_values(table, before)
-    for field, value in stored_values(table, part).items():
-        if field not in old or old[field] != value:
-            setattr(record, field, value)
+    for field, value in differing_values(table, part, before).items():
+        setattr(record, field, value)
 
 
 def read_properties(record: Any, table: PropertyTable) -> dict[str, Any]:

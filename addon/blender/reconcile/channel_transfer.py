@@ -14,6 +14,7 @@ import numpy as np
 from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism
+from ...core.report import Message, Report
 from ..animation.actions import active_action
 from ..animation.keying import MIN_KEY_SPACING
 from ..compat import action_curves, new_curve
@@ -38,8 +39,8 @@ def transfer_channels(
     edits: Mapping[str, JointEdit],
     renewed: Collection[str],
     zeros: Mapping[str, Array] = _NO_ZERO_SHIFTS,
-) -> None:
-    """Pose and key the joints of a mechanism as before.
+) -> Report:
+    """Pose and key the joints of a mechanism as before; return what is lost of joints that remain.
 
     Args:
         rig: The armature, whose bones were rebuilt.
@@ -66,6 +67,7 @@ def transfer_channels(
             values = None if values is None else _relative_to_zero(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
+    report = _report_lost_drivers(rig, present, gone, after) if gone else Report()
     if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved, gone)
     for own in after.values():
@@ -76,6 +78,24 @@ def transfer_channels(
         _shift_curves(rig, present, after.get(joint, []), zero)
     for joint in present.keyed.intersection(edits):
         _key_current_pose(rig, after.get(joint, []))
+    return report
+
+
+def _report_lost_drivers(
+    rig: bpy.types.Object, present: RigState, gone: Collection[ChannelPath], after: Mapping[str, Sequence[Channel]]
+) -> Report:
+    """Report the drivers of channels that remaining joints no longer have (``gone``)."""
+    report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
+    driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)} & {*gone}
+    for joint, old in present.channels.items() if driven else ():
+        if joint in after and any(place in driven for channel in old for place in channel.curves()):
+            name = old[0].bone
+            report.warn(
+                "driver-removed",
+                Message("{}: its driver is removed, the joint has no such channel any more", repr(name)),
+                where=name,
+            )
+    return report
 
 
 def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:

@@ -9,9 +9,10 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.editing.edits import JointEdit
+from ...core.editing.edits import Edit, JointEdit, joint_by_id
+from ...core.editing.joints import lost_motion
 from ...core.kinematics import initial_joint_values
-from ...core.model import Array
+from ...core.model import Array, Joint
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, count_with_noun
 from ...core.stops import clamp_values_to_stops
@@ -179,6 +180,7 @@ class _ConvertedKeys:
         how: Interpolation (n,).
         given: Mask (n,) of the keyframes that were there; the others are between them.
         course: A curve of the joint as it was, for what holds beyond the keyframes.
+        is_constant: The joint did not move.
     """
 
     action: bpy.types.Action
@@ -188,26 +190,69 @@ class _ConvertedKeys:
     how: NDArray[np.int32]
     given: NDArray[np.bool_]
     course: CurveData
+    is_constant: bool
 
 
 class KeyConversion:
     """Keyframes of joints that get other degrees of freedom: read before the edit, written after it.
 
     Keyframes are added where straight lines between the new values would not follow the old motion.
+
+    Attributes:
+        report: What the new degrees of freedom cannot express of motions and stored poses.
     """
 
-    def __init__(self, rig: bpy.types.Object, present: RigState, edits: Mapping[str, JointEdit]) -> None:
-        self.rig = rig
+    def __init__(
+        self, rig: bpy.types.Object, present: RigState, edit: Edit, compared: Collection[bpy.types.Action] = ()
+    ) -> None:
+        """Read the keyframes.
+
+        Args:
+            rig: The armature.
+            present: State of the mechanism before the edit.
+            edit: The edit.
+            compared: Actions that are not reported on, since the poses of bodies are compared (``KeyframePoses``).
+        """
+        self.rig, self.report = rig, Report()
         self._found: list[_ConvertedKeys] = []
-        for joint, edit in edits.items():
+        before, after = joint_by_id(edit.before), joint_by_id(edit.after)
+        for joint, change in edit.joints.items():
             own = present.channels.get(joint, [])
-            for action in present.actions if edit.convert is not None and own else ():
+            is_retyped = joint in before and joint in after and change.values is not None
+            is_retyped = is_retyped and dof_kinds(before[joint]) != dof_kinds(after[joint])
+            for action in present.actions if own and (is_retyped or change.convert is not None) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
                 mine = [curve for curve in dict.fromkeys(mine) if len(curve.keyframe_points)]
-                if mine:
-                    self._convert(action, joint, own, edit, curves, mine)
+                if mine and change.convert is not None:
+                    self._convert(action, joint, own, change, curves, mine)
+                if mine and is_retyped and action not in compared:
+                    frames = sorted({float(point.co[0]) for curve in mine for point in curve.keyframe_points})
+                    values = _curve_values(rig, own, curves, frames)
+                    off = lost_motion(before[joint].dofs, after[joint].dofs, change, values, present.pose[joint])
+                    self._report_lost(action, after[joint].name, frames, *off)
+
+    def _report_lost(
+        self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
+    ) -> None:
+        """Report the largest distance and angle (rad) by which a joint is off at the keyframes of an Action."""
+        if max(distances.max(), angles.max()) <= _POSE_TOLERANCE:
+            return
+        worst = int(np.argmax(distances if distances.max() > _POSE_TOLERANCE else angles))
+        self.report.warn(
+            "motion-changed",
+            Message(
+                "Keyframes of {}: joint {} cannot move as before, it is up to {} m and {}° off (frame {}). Keyframe "
+                "it there again",
+                repr(action.name),
+                repr(joint),
+                f"{distances[worst]:.3g}",
+                f"{np.degrees(angles[worst]):.3g}",
+                f"{frames[worst]:g}",
+            ),
+            where=joint,
+        )
 
     def _convert(
         self,
@@ -244,6 +289,7 @@ class KeyConversion:
                 np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
+                np.ptp(values, axis=0).max() < _KEY_TOLERANCE,
             )
         )
 
@@ -255,7 +301,7 @@ class KeyConversion:
             if len(own) != keys.values.shape[1]:
                 continue
             values = _continuous(own, keys.values)
-            if len(values) > 1 and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
+            if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
                 continue  # the new type cannot do anything of the motion
             needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
             kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
@@ -271,6 +317,11 @@ class KeyConversion:
                 curve = new_curve(curves, track.path, track.array_index, track.bone)
                 fill_curve(curve, track.frames, track.values, track.how)
                 write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+
+
+def dof_kinds(joint: Joint) -> list[str]:
+    """Return the kinds of a joint's degrees of freedom."""
+    return [dof.kind for dof in joint.dofs]
 
 
 def _is_held(keys: CurveKeys, frames: Array) -> NDArray[np.bool_]:

@@ -156,7 +156,7 @@ def update_armature(
             set_up_pose_bones(rig, names, decided, {**decided.starts, **seen}, bones)
             _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
         live_solver.invalidate_loops(rig)
-        transfer_channels(rig, present, edits, gone.intersection(names), held.zeros)
+        report.extend(transfer_channels(rig, present, edits, gone.intersection(names), held.zeros))
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import bpy
 import numpy as np
@@ -19,11 +18,12 @@ from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
+from ..animation.actions import active_action
 from ..data.access import record_of
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
 from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
-from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, push, stored_values
+from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, differing_values, push
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts, parts_by_id, record_deletion
 from ..events.signals import writing_records
@@ -33,7 +33,7 @@ from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
 from ..scene.placement import make_plan
 from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
-from .motion_change import KeyConversion, KeyframePoses, joints_sharing_loops
+from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
 from .rig_update import physics_suspended, update_armature
 
@@ -80,13 +80,23 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    report = write_parts(rig, edit, present, also)
+    playing = active_action(rig)
+    report = write_parts(rig, edit, present, also, compared=() if playing is None else (playing,))
     report.extend(motion.change())
     return report
 
 
-def write_parts(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjects = _NOTHING_ELSE) -> Report:
-    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after."""
+def write_parts(
+    rig: bpy.types.Object,
+    edit: Edit,
+    present: RigState,
+    also: EditObjects = _NOTHING_ELSE,
+    compared: Collection[bpy.types.Action] = (),
+) -> Report:
+    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
+
+    ``compared`` are Actions for which the caller does that.
+    """
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
@@ -95,7 +105,8 @@ def write_parts(rig: bpy.types.Object, edit: Edit, present: RigState, also: Edit
     if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or also.lost or switched or restores):
         return Report()
     report = Report()
-    keys = KeyConversion(rig, present, edit.joints)
+    keys = KeyConversion(rig, present, edit, compared)
+    report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
     designed: Mechanism | None = None if edit.images else copy_mechanism(edit.after)  # the update shifts designs in it
@@ -188,9 +199,9 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
 
 def _update_body(obj: bpy.types.Object, body: Body, before: Body) -> bool:
     """Write the changed name and values of a body to its record; return whether there were any."""
-    changed = stored_values(BODY_PROPERTIES, body) != stored_values(BODY_PROPERTIES, before)
+    changed = differing_values(BODY_PROPERTIES, body, before)
     push(record_of(obj), BODY_PROPERTIES, body, before)
-    return _update_name(obj, body, before) or changed
+    return _update_name(obj, body, before) or bool(changed)
 
 
 def _update_name(obj: bpy.types.Object, part: Body | Joint, before: Body | Joint) -> bool:
@@ -204,28 +215,17 @@ def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Ed
     """Write the changed name, twin and values of a joint to its record; return whether there were any."""
     dofs, known = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
     every = zip(dof_records(empty), dofs, known, strict=True)
-    changed = set_dof_fields((empty, kept, _differing_fields(dof, was)) for kept, dof, was in every) > 0
+    changed = set_dof_fields((empty, kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every) > 0
     _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
     if joint.twin != before.twin:
         record_of(empty).twin, changed = joint.twin or "", True
     return _update_name(empty, joint, before) or changed
 
 
-def _differing_fields(dof: Dof, before: Dof) -> dict[str, Any]:
-    """Return the differing values of a record; a removed stop keeps its number."""
-    new, old = stored_values(DOF_PROPERTIES, dof), stored_values(DOF_PROPERTIES, before)
-    removed = {end for end in ("lower", "upper") if getattr(dof, end) is None}
-    return {field: value for field, value in new.items() if value != old[field] and field not in removed}
-
-
 def _moves_otherwise(joint: Joint, before: Joint) -> bool:
     """Return whether a joint's bodies may move otherwise than before at the same keyframes."""
     is_placed = joint.frame_parent is before.frame_parent and joint.frame_child is before.frame_child
-    return not is_placed or _kinds(joint) != _kinds(before)
-
-
-def _kinds(joint: Joint) -> list[str]:
-    return [dof.kind for dof in joint.dofs]
+    return not is_placed or dof_kinds(joint) != dof_kinds(before)
 
 
 def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body | Joint], objects: _Objects) -> None:

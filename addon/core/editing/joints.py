@@ -36,6 +36,8 @@ from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
+#: Deviation of the cosine between axes up to which they are the same.
+_AXIS_TOLERANCE = 1e-6
 
 
 # ---------------------------------------------------------------- degrees of freedom
@@ -57,16 +59,13 @@ def change_type(mechanism: Mechanism, joint_id: str, type_: str, seen: Array) ->
         ValueError: The type is unknown.
     """
     joint = joint_by_id(mechanism)[joint_id]
-    kept = deepcopy(joint.dofs)
-    dofs = convert_dofs(kept, type_)
+    dofs = convert_dofs(deepcopy(joint.dofs), type_)
     if joint.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in joint.dofs]:
         return Edit(mechanism, mechanism)
-    return change_dofs(mechanism, joint_id, type_, dofs, seen, kept)
+    return change_dofs(mechanism, joint_id, type_, dofs, seen)
 
 
-def change_dofs(
-    mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[Dof], seen: Array, kept: Sequence[Dof] = ()
-) -> Edit:
+def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[Dof], seen: Array) -> Edit:
     """Give a joint other degrees of freedom in the same frame, with initial values that keep its bodies in place.
 
     Args:
@@ -75,19 +74,58 @@ def change_dofs(
         type_: The new type.
         dofs: The new degrees of freedom.
         seen: The joint values (size,) of the old ones as seen.
-        kept: A degree of freedom for each old one: those that continue are in ``dofs`` themselves.
     """
     joint = joint_by_id(mechanism)[joint_id]
     start = _concatenate(dof.initial for dof in joint.dofs)
-    now = _convert_values(joint.dofs, kept, dofs, seen)
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
-        _set_initial_values(made, _convert_values(joint.dofs, kept, dofs, start))
-    numbers, convert = _match_dofs(joint.dofs, kept, dofs) or _match_rotary(joint.dofs, dofs), None
-    if not numbers and joint.dofs and dofs:
-        convert = partial(_nearest_values, joint.dofs, dofs)
-    edit = JointEdit(now, now, numbers, convert)
+        _set_initial_values(made, _convert_values(joint.dofs, dofs, start))
+    edit = change_of_values(joint.dofs, dofs, seen)
     return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
+
+
+def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> JointEdit:
+    """Return how joint values change where new degrees of freedom replace old ones in the same frame.
+
+    Those of the same kind about the same axis continue; where there are none, values become the nearest ones.
+
+    Args:
+        old: The old degrees of freedom.
+        new: The new ones.
+        seen: The joint values (size,) of the old ones as seen.
+    """
+    numbers, now = _match_dofs(old, new), _convert_values(old, new, seen)
+    convert = partial(_nearest_values, old, new) if old and new and not numbers else None
+    return JointEdit(now, now, numbers, convert)
+
+
+def lost_motion(
+    old: Sequence[Dof], new: Sequence[Dof], change: JointEdit, values: Array, seen: Array
+) -> tuple[Array, Array]:
+    """Return how far a joint's child is off where new degrees of freedom replaced old ones, seen from where it stays.
+
+    Args:
+        old: The old degrees of freedom.
+        new: The new ones.
+        change: The change of the joint's values (``change_of_values``).
+        values: Old values (n, size).
+        seen: The old values (size,) at which the child stays in place.
+
+    Returns:
+        Distances and angles (rad), each (n,).
+    """
+    assert change.values is not None
+    if change.convert is not None:
+        after = change.convert(values)
+    else:
+        after = np.zeros((len(values), len(change.values)))
+        for was, (now, factor) in (change.numbers or {}).items():
+            after[:, now] = factor * values[:, was]
+    before, now = _joint_with(old), _joint_with(new)
+    moved = inverse(joint_motion(before, seen[None])) @ joint_motion(before, values)
+    moves = inverse(joint_motion(now, change.values[None])) @ joint_motion(now, after)
+    turned = np.linalg.norm(moves[:, :3, :3] - moved[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)  # 2 sin(angle / 2)
+    return np.linalg.norm(moves[:, :3, 3] - moved[:, :3, 3], axis=1), 2.0 * np.arcsin(np.minimum(1.0, turned / 2.0))
 
 
 def adopt_initial_values(mechanism: Mechanism, joint_id: str, values: Mapping[str, Array]) -> Mechanism:
@@ -117,35 +155,41 @@ def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
             dof.start = tuple(begins.tolist()) if begins.any() else ()
 
 
-def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
-    """Return new index and factor of each old joint value that continues: of degrees of freedom about the same axis."""
+def _match_dofs(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+    """Return new index and factor of each old joint value that continues: of the same kind about the same axis.
+
+    A hinge that becomes a screw about its axis, or the reverse, continues too.
+    """
     first, second = _first_indices(old), _first_indices(new)
+    is_alone, left = len(old) == len(new) == 1, [*range(len(new))]
     out: dict[int, tuple[int, float]] = {}
-    for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
-        at = next((place for place, each in enumerate(new) if each is dof), None)
-        if at is None or (DOF_SIZE[was.kind] == 1 and not np.allclose(was.axis, dof.axis, atol=1e-6)):
-            continue
-        out |= {first[number] + k: (second[at] + k, 1.0) for k in range(DOF_SIZE[was.kind])}
+    for number, dof in enumerate(old):
+        at, factor = next(((k, sign) for k in left if (sign := _direction(dof, new[k], is_alone))), (-1, 0.0))
+        if factor:
+            left.remove(at)
+            out |= {first[number] + k: (second[at] + k, factor) for k in range(DOF_SIZE[dof.kind])}
     return out
 
 
-def _match_rotary(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
-    """Return the continuing value of a hinge that becomes a screw about its axis, or the reverse."""
-    if len(old) != 1 or len(new) != 1 or {old[0].kind, new[0].kind} != {"rotation", "screw"}:
-        return {}
-    along = float(old[0].axis @ new[0].axis)
-    return {0: (0, float(np.sign(along)))} if abs(along) > 1.0 - 1e-6 else {}
+def _direction(old: Dof, new: Dof, is_alone: bool) -> float:
+    """Return 1 where a degree of freedom is the same as another, -1 where its axis points against it, else 0."""
+    if old.kind != new.kind and not (is_alone and {old.kind, new.kind} == {"rotation", "screw"}):
+        return 0.0
+    if DOF_SIZE[old.kind] > 1:
+        return 1.0
+    along = float(old.axis @ new.axis) / float(np.linalg.norm(old.axis) * np.linalg.norm(new.axis))
+    return float(np.sign(along)) if abs(along) > 1.0 - _AXIS_TOLERANCE else 0.0
 
 
-def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """Return the new joint values nearest to old ones.
+def _convert_values(old: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
+    """Return the new joint values (size,) nearest to old ones.
 
     Degrees of freedom that continue keep their values, as their keyframes do.
     """
-    numbers = dict(zip(map(id, kept), split_coordinates(old, value), strict=False))
-    same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
-    motion = _motion(old, value)
-    if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
+    numbers, same = _match_dofs(old, new), np.zeros(_first_indices(new)[-1])
+    for was, (now, factor) in numbers.items():
+        same[now] = factor * value[was]
+    if numbers or np.abs(_motion(new, same) - _motion(old, value)).max() < _TOLERANCE:
         return same
     return _nearest_values(old, new, value[None])[0]
 

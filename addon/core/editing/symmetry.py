@@ -16,6 +16,7 @@ from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
 from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
+from .joints import change_of_values
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
@@ -288,8 +289,11 @@ def mirror_twins(
     kept: Mapping[str, Collection[int]] = _NO_MESHES,
     colors: bool = True,
     assembled: Mapping[str, Array] = _NO_VALUES,
+    pose: Mapping[str, Array] = _NO_VALUES,
 ) -> Edit:
     """Make the twins of bodies and joints complete mirror images of them; other joints stay where they are designed.
+
+    A twin with other degrees of freedom gets those of the joint; its values become the nearest ones.
 
     Args:
         mechanism: The mechanism.
@@ -300,6 +304,7 @@ def mirror_twins(
             (``mirror_body``).
         colors: Mirror colors too.
         assembled: Initial values (size,) at which closed loops are assembled, by joint id.
+        pose: Channel values (size,) of joints, by id.
     """
     known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
     images = {mates[own]: own for own in bodies}
@@ -311,15 +316,17 @@ def mirror_twins(
     after = with_joints(after, [_joint_kept_in_place(each, known, made) for each in mechanism.joints])
     every, known = joint_by_id(after), body_by_id(after)
     paired, begun = pairs_by_twin(mechanism.joints), dict[str, Array]()
-    twins = list[Joint]()
+    twins, edits = list[Joint](), dict[str, JointEdit]()
     for own in joints:
         joint, its = every[own], every[paired[own]]
         try:
             twins.append(mirror_joint(joint, plane, mates, known, its))
         except ValueError:  # the twin has other degrees of freedom
             twins.append(retype_twin(joint, plane, mates, known, its))
+            seen = pose.get(its.id, np.concatenate([np.zeros(0), *(dof.initial for dof in its.dofs)]))
+            edits[its.id] = replace(change_of_values(its.dofs, twins[-1].dofs, seen), held=None)
         begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
-    return Edit(mechanism, with_joints(after, twins), images=images, assembled=begun)
+    return Edit(mechanism, with_joints(after, twins), edits, images=images, assembled=begun)
 
 
 def copy_values_to_twins(

@@ -132,3 +132,25 @@ def test_a_record_holds_what_was_pushed(blank: Any, sample: str) -> None:
             compare(kept, DOF_PROPERTIES, dof)
             seen += 1
     assert seen > 5
+
+
+@pytest.mark.parametrize("kept", [-0.8, 0.0, 0.3])
+@pytest.mark.parametrize("new", [None, -0.5, 0.0, 0.7])
+@pytest.mark.parametrize("old", [None, -0.5, 0.0, 0.7])
+def test_a_stop_gets_its_value_whatever_number_the_record_kept_while_it_was_off(
+    blank: Any, old: float | None, new: float | None, kept: float
+) -> None:
+    import bpy
+
+    from addon.blender.data.access import record_of
+    from addon.blender.data.facts import DOF_PROPERTIES, push, read_properties
+    from addon.core.model import Dof
+
+    record = record_of(bpy.data.objects.new("joint", None)).joint.dofs.add()
+    record.lower = kept
+    before, after = Dof("rotation", lower=old), Dof("rotation", lower=new)
+    push(record, DOF_PROPERTIES, before)
+    push(record, DOF_PROPERTIES, after, before)
+    assert read_properties(record, DOF_PROPERTIES)["lower"] == (None if new is None else pytest.approx(new))
+    if new is None:  # for when it is switched on again
+        assert record.lower == pytest.approx(kept if old is None else old)

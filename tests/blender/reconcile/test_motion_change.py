@@ -4,6 +4,8 @@ Poses are those that Blender evaluates, at the frames of the keyframes and betwe
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -16,8 +18,9 @@ from addon.blender.animation.pose_library import recall_pose, zero_servos
 from addon.blender.compat import action_curves, all_curves
 from addon.blender.data.access import record_of
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
+from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint_ends
+from addon.blender.editing.symmetry.twins import mirror_to_twins
 from tests.support.holding import Seen
 from tests.support.scenes import made, pick
 
@@ -180,3 +183,101 @@ def test_undo_brings_the_keyframes_back(blank: Any) -> None:
     bpy.ops.ed.undo_push(message="type")
     bpy.ops.ed.undo()
     assert apart(before, motion(bpy.data.objects[name])) < 1e-6
+
+
+# ---------------------------------------------------------------- twins, other motions, drivers
+
+
+def twins(rig: Any) -> tuple[Any, Any]:
+    """A hinge of the hexapod and its twin."""
+    first = next(empty for empty in parts(rig, "JOINT") if empty.name == "Left Front Lift")
+    return first, twin_of(first)
+
+
+def keyed(rig: Any, name: str, empties: Sequence[Any], values: Sequence[float]) -> Any:
+    """A new Action that plays, with hinges keyed at frames 1, 20 and 40."""
+    action = bpy.data.actions.new(name)
+    rig.animation_data_create().action = action
+    for empty in empties:
+        (channel,) = servo_channels(rig)[record_of(empty).source_id]
+        bone = rig.pose.bones[channel.bone]
+        for frame, value in zip((1, 20, 40), values, strict=True):
+            getattr(bone, channel.prop)[channel.index] = value
+            bone.keyframe_insert(channel.prop, index=channel.index, frame=frame)
+    bpy.context.scene.frame_set(1)
+    return action
+
+
+def keys_of(rig: Any, action: Any, empty: Any) -> dict[tuple[str, int], list[tuple[float, float, str]]]:
+    """Frame, value and interpolation of the keys of a joint, by the channel's property and index."""
+    places = {place for channel in servo_channels(rig)[record_of(empty).source_id] for place in channel.curves()}
+    return {
+        (curve.data_path.rpartition(".")[2], curve.array_index): [
+            (point.co[0], round(point.co[1], 6), point.interpolation) for point in curve.keyframe_points
+        ]
+        for curve in action_curves(rig, action, create=False) or ()
+        if (curve.data_path, curve.array_index) in places
+    }
+
+
+def test_a_twin_that_gets_other_degrees_of_freedom_by_mirroring_loses_no_motion_unreported(blank: Any) -> None:
+    rig = made("hexapod.jm")
+    first, twin = twins(rig)
+    action = keyed(rig, "M", [first, twin], (0.0, 0.5, 0.1))
+    set_joint_type(first, "prismatic")
+    _parts, report = mirror_to_twins([first])
+    assert record_of(twin).joint.type == "prismatic"
+    assert keys_of(rig, action, twin) == {}, "radians are no meters"
+    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
+    assert "28.6°" in str(lost.message) and "'M'" in str(lost.message) and "frame 20" in str(lost.message)
+
+
+@pytest.mark.parametrize("how", ["mirrored", "at once"])
+def test_keyframes_of_a_twin_continue_as_those_of_the_joint(blank: Any, how: str) -> None:
+    rig = made("hexapod.jm")
+    first, twin = twins(rig)
+    action = keyed(rig, "M", [first, twin], (0.0, 0.5, 0.1))
+    before = {empty: keys_of(rig, action, empty) for empty in (first, twin)}
+    if how == "at once":
+        set_joint_type(first, "universal", twin)
+    else:
+        set_joint_type(first, "universal")
+        mirror_to_twins([first])
+    assert len(servo_channels(rig)[record_of(twin).source_id]) == 2
+    for empty, keys in before.items():
+        assert list(keys_of(rig, action, empty).values()) == list(keys.values())
+
+
+def test_another_motion_that_holds_a_joint_holds_it_as_a_ball(blank: Any) -> None:
+    rig = made("rover.jm")
+    hinge = next(e for e in parts(rig, "JOINT") if [dof.kind for dof in record_of(e).joint.dofs] == ["rotation"])
+    held = keyed(rig, "held", [hinge], (1.2, 1.2, 1.2))
+    keyed(rig, "moves", [hinge], (0.0, 0.4, 0.0))
+    set_joint_type(hinge, "ball")
+    found = keys_of(rig, held, hinge)
+    assert {name for name, _index in found} == {"rotation_quaternion"}
+    w = found["rotation_quaternion", 0]
+    assert [frame for frame, _value, _how in w] == [1.0, 20.0, 40.0]
+    assert w[0][1] == pytest.approx(math.cos(0.6), abs=1e-5)
+
+
+def test_what_is_lost_of_motions_that_do_not_play_is_reported(blank: Any) -> None:
+    rig = made("rover.jm")
+    hinge = next(e for e in parts(rig, "JOINT") if [dof.kind for dof in record_of(e).joint.dofs] == ["rotation"])
+    keyed(rig, "other", [hinge], (0.0, 0.3, 0.0))
+    keyed(rig, "playing", [hinge], (0.0, 0.0, 0.0))
+    report = set_joint_type(hinge, "prismatic")
+    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
+    assert "'other'" in str(lost.message) and "17.2°" in str(lost.message)
+
+
+@pytest.mark.parametrize(("type_", "is_lost"), [("ball", True), ("universal", False), ("prismatic", True)])
+def test_a_driver_that_has_no_channel_any_more_is_reported(blank: Any, type_: str, is_lost: bool) -> None:
+    rig = made("rover.jm")
+    hinge = next(e for e in parts(rig, "JOINT") if [dof.kind for dof in record_of(e).joint.dofs] == ["rotation"])
+    (channel,) = servo_channels(rig)[record_of(hinge).source_id]
+    rig.pose.bones[channel.bone].driver_add(channel.prop, channel.index).driver.expression = "0.3"
+    bpy.context.view_layer.update()
+    report = set_joint_type(hinge, type_)
+    assert len(rig.animation_data.drivers) == (not is_lost)
+    assert [each.where for each in report.entries if each.code == "driver-removed"] == [channel.bone] * is_lost

@@ -212,6 +212,7 @@ def mirror_to_twins(
             looks.kept,
             materials,
             assembled_values(parts(rig, "JOINT")),
+            present.pose,
         )
         report.extend(write_parts(rig, edit, present, EditObjects(dress=dress)))
         mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)

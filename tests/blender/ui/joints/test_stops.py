@@ -222,3 +222,30 @@ def test_under_physics_there_is_nothing_to_sweep(hexapod: Any) -> None:
     settings(hexapod).drive = "LIMP"
     with pytest.raises(RuntimeError, match="set Drive to Keyframes"):
         bpy.ops.knuckle.sweep()
+
+
+def joint_named(rig: Any, name: str) -> Any:
+    return next(empty for empty in parts(rig, "JOINT") if empty.name == name)
+
+
+@pytest.mark.parametrize("last", [-0.8, 0.3])
+def test_a_stop_at_zero_is_set_although_another_one_was_there_before(blank: Any, last: float) -> None:
+    rig = made("hexapod.jm")
+    lift, other = (
+        next(e for e in parts(rig, "JOINT") if e.name == name) for name in ("Left Front Lift", "Left Rear Lift")
+    )
+    for empty in (lift, other):
+        (dof,) = record_of(empty).joint.dofs
+        dof.use_lower, dof.use_upper, dof.lower, dof.upper = False, False, last, 1.0
+    bone = rig.pose.bones["Left Front Lift"]
+    for frame, value in ((1, 0.0), (20, 0.5)):
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    pick(lift)
+    bpy.ops.knuckle.set_stops(to="MOTION")
+    (dof,) = record_of(lift).joint.dofs
+    assert (dof.use_lower, dof.lower, dof.use_upper) == (True, 0.0, True) and dof.upper == pytest.approx(0.5)
+    pick(other, lift)
+    bpy.ops.knuckle.copy_joint(to="SELECTED")
+    (copied,) = record_of(other).joint.dofs
+    assert (copied.use_lower, copied.lower, copied.upper) == (True, 0.0, dof.upper)
