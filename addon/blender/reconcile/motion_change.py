@@ -9,8 +9,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.editing.edits import Edit, JointEdit, joint_by_id
-from ...core.editing.joints import lost_motion
+from ...core.editing.edits import Edit, JointEdit, joint_by_id, lost_motion
 from ...core.kinematics import initial_joint_values
 from ...core.model import Array, Joint
 from ...core.motion.keyframes import simplified_key_indices

@@ -7,12 +7,17 @@ assembly, like the flag in its file: parts that are off are kept, but not posed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
-from ..model import Array, Assembly, Body, Joint, Mechanism
+import numpy as np
+
+from ..kinematics import joint_motion, joint_values_from_transform
+from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism
 from ..report import Message
+from ..transforms import inverse
 
 
 class HasId(Protocol):
@@ -178,3 +183,113 @@ def _is_functional(joint: Joint) -> bool:
     """Return whether a joint is active while its assembly and its bodies are on."""
     own = joint.extra.get("active", True) is not False and not joint.extra.get("broken")
     return own and not lacks_body(joint)
+
+
+# ---------------------------------------------------------------- values of other degrees of freedom
+
+#: Tolerance of entries of equal motions.
+_TOLERANCE = 1e-9
+#: Deviation of the cosine between axes up to which they are the same.
+_AXIS_TOLERANCE = 1e-6
+
+
+def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> JointEdit:
+    """Return how joint values change where new degrees of freedom replace old ones in the same frame.
+
+    Those of the same kind about the same axis continue; where there are none, values become the nearest ones.
+
+    Args:
+        old: The old degrees of freedom.
+        new: The new ones.
+        seen: The joint values (size,) of the old ones as seen.
+    """
+    numbers, now = _match_dofs(old, new), convert_values(old, new, seen)
+    convert = partial(_nearest_values, old, new) if old and new and not numbers else None
+    return JointEdit(now, now, numbers, convert)
+
+
+def lost_motion(
+    old: Sequence[Dof], new: Sequence[Dof], change: JointEdit, values: Array, seen: Array
+) -> tuple[Array, Array]:
+    """Return how far a joint's child is off where new degrees of freedom replaced old ones, seen from where it stays.
+
+    Args:
+        old: The old degrees of freedom.
+        new: The new ones.
+        change: The change of the joint's values (``change_of_values``).
+        values: Old values (n, size).
+        seen: The old values (size,) at which the child stays in place.
+
+    Returns:
+        Distances and angles (rad), each (n,).
+    """
+    assert change.values is not None
+    if change.convert is not None:
+        after = change.convert(values)
+    else:
+        after = np.zeros((len(values), len(change.values)))
+        for was, (now, factor) in (change.numbers or {}).items():
+            after[:, now] = factor * values[:, was]
+    one, other = _joint_with(old), _joint_with(new)
+    moved = inverse(joint_motion(one, seen[None])) @ joint_motion(one, values)
+    moves = inverse(joint_motion(other, change.values[None])) @ joint_motion(other, after)
+    turned = np.linalg.norm(moves[:, :3, :3] - moved[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)  # 2 sin(angle / 2)
+    return np.linalg.norm(moves[:, :3, 3] - moved[:, :3, 3], axis=1), 2.0 * np.arcsin(np.minimum(1.0, turned / 2.0))
+
+
+def _match_dofs(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+    """Return new index and factor of each old joint value that continues: of the same kind about the same axis.
+
+    A hinge that becomes a screw about its axis, or the reverse, continues too.
+    """
+    first, second = first_indices(old), first_indices(new)
+    is_alone, left = len(old) == len(new) == 1, [*range(len(new))]
+    out: dict[int, tuple[int, float]] = {}
+    for number, dof in enumerate(old):
+        at, factor = next(((k, sign) for k in left if (sign := _direction(dof, new[k], is_alone))), (-1, 0.0))
+        if factor:
+            left.remove(at)
+            out |= {first[number] + k: (second[at] + k, factor) for k in range(DOF_SIZE[dof.kind])}
+    return out
+
+
+def _direction(old: Dof, new: Dof, is_alone: bool) -> float:
+    """Return 1 where a degree of freedom is the same as another, -1 where its axis points against it, else 0."""
+    if old.kind != new.kind and not (is_alone and {old.kind, new.kind} == {"rotation", "screw"}):
+        return 0.0
+    if DOF_SIZE[old.kind] > 1:
+        return 1.0
+    along = float(old.axis @ new.axis) / float(np.linalg.norm(old.axis) * np.linalg.norm(new.axis))
+    return float(np.sign(along)) if abs(along) > 1.0 - _AXIS_TOLERANCE else 0.0
+
+
+def convert_values(old: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
+    """Return the new joint values (size,) nearest to old ones.
+
+    Degrees of freedom that continue keep their values, as their keyframes do.
+    """
+    numbers, same = _match_dofs(old, new), np.zeros(first_indices(new)[-1])
+    for was, (now, factor) in numbers.items():
+        same[now] = factor * value[was]
+    if numbers or np.abs(_motion(new, same) - _motion(old, value)).max() < _TOLERANCE:
+        return same
+    return _nearest_values(old, new, value[None])[0]
+
+
+def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Array:
+    """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
+    near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
+    return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
+
+
+def first_indices(dofs: Sequence[Dof]) -> list[int]:
+    """Return the index of the first value of each degree of freedom, and the number of all values."""
+    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
+
+
+def _joint_with(dofs: Sequence[Dof]) -> Joint:
+    return Joint("", "", "", None, None, dofs=list(dofs))
+
+
+def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
+    return joint_motion(_joint_with(dofs), coordinates[None])[0]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -19,8 +18,6 @@ from ..joint_types import convert_dofs
 from ..kinematics import (
     joint_child_frame_world,
     joint_frame_world,
-    joint_motion,
-    joint_values_from_transform,
     split_coordinates,
 )
 from ..loops.linkage_solver import find_linkages
@@ -31,13 +28,21 @@ from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
+from .edits import (
+    Edit,
+    JointEdit,
+    body_by_id,
+    change_of_values,
+    convert_values,
+    first_indices,
+    joint_by_id,
+    with_bodies,
+    with_joints,
+)
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
-#: Deviation of the cosine between axes up to which they are the same.
-_AXIS_TOLERANCE = 1e-6
 
 
 # ---------------------------------------------------------------- degrees of freedom
@@ -79,53 +84,9 @@ def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[
     start = _concatenate(dof.initial for dof in joint.dofs)
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
-        _set_initial_values(made, _convert_values(joint.dofs, dofs, start))
+        _set_initial_values(made, convert_values(joint.dofs, dofs, start))
     edit = change_of_values(joint.dofs, dofs, seen)
     return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
-
-
-def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> JointEdit:
-    """Return how joint values change where new degrees of freedom replace old ones in the same frame.
-
-    Those of the same kind about the same axis continue; where there are none, values become the nearest ones.
-
-    Args:
-        old: The old degrees of freedom.
-        new: The new ones.
-        seen: The joint values (size,) of the old ones as seen.
-    """
-    numbers, now = _match_dofs(old, new), _convert_values(old, new, seen)
-    convert = partial(_nearest_values, old, new) if old and new and not numbers else None
-    return JointEdit(now, now, numbers, convert)
-
-
-def lost_motion(
-    old: Sequence[Dof], new: Sequence[Dof], change: JointEdit, values: Array, seen: Array
-) -> tuple[Array, Array]:
-    """Return how far a joint's child is off where new degrees of freedom replaced old ones, seen from where it stays.
-
-    Args:
-        old: The old degrees of freedom.
-        new: The new ones.
-        change: The change of the joint's values (``change_of_values``).
-        values: Old values (n, size).
-        seen: The old values (size,) at which the child stays in place.
-
-    Returns:
-        Distances and angles (rad), each (n,).
-    """
-    assert change.values is not None
-    if change.convert is not None:
-        after = change.convert(values)
-    else:
-        after = np.zeros((len(values), len(change.values)))
-        for was, (now, factor) in (change.numbers or {}).items():
-            after[:, now] = factor * values[:, was]
-    before, now = _joint_with(old), _joint_with(new)
-    moved = inverse(joint_motion(before, seen[None])) @ joint_motion(before, values)
-    moves = inverse(joint_motion(now, change.values[None])) @ joint_motion(now, after)
-    turned = np.linalg.norm(moves[:, :3, :3] - moved[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)  # 2 sin(angle / 2)
-    return np.linalg.norm(moves[:, :3, 3] - moved[:, :3, 3], axis=1), 2.0 * np.arcsin(np.minimum(1.0, turned / 2.0))
 
 
 def adopt_initial_values(mechanism: Mechanism, joint_id: str, values: Mapping[str, Array]) -> Mechanism:
@@ -155,65 +116,8 @@ def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
             dof.start = tuple(begins.tolist()) if begins.any() else ()
 
 
-def _match_dofs(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
-    """Return new index and factor of each old joint value that continues: of the same kind about the same axis.
-
-    A hinge that becomes a screw about its axis, or the reverse, continues too.
-    """
-    first, second = _first_indices(old), _first_indices(new)
-    is_alone, left = len(old) == len(new) == 1, [*range(len(new))]
-    out: dict[int, tuple[int, float]] = {}
-    for number, dof in enumerate(old):
-        at, factor = next(((k, sign) for k in left if (sign := _direction(dof, new[k], is_alone))), (-1, 0.0))
-        if factor:
-            left.remove(at)
-            out |= {first[number] + k: (second[at] + k, factor) for k in range(DOF_SIZE[dof.kind])}
-    return out
-
-
-def _direction(old: Dof, new: Dof, is_alone: bool) -> float:
-    """Return 1 where a degree of freedom is the same as another, -1 where its axis points against it, else 0."""
-    if old.kind != new.kind and not (is_alone and {old.kind, new.kind} == {"rotation", "screw"}):
-        return 0.0
-    if DOF_SIZE[old.kind] > 1:
-        return 1.0
-    along = float(old.axis @ new.axis) / float(np.linalg.norm(old.axis) * np.linalg.norm(new.axis))
-    return float(np.sign(along)) if abs(along) > 1.0 - _AXIS_TOLERANCE else 0.0
-
-
-def _convert_values(old: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """Return the new joint values (size,) nearest to old ones.
-
-    Degrees of freedom that continue keep their values, as their keyframes do.
-    """
-    numbers, same = _match_dofs(old, new), np.zeros(_first_indices(new)[-1])
-    for was, (now, factor) in numbers.items():
-        same[now] = factor * value[was]
-    if numbers or np.abs(_motion(new, same) - _motion(old, value)).max() < _TOLERANCE:
-        return same
-    return _nearest_values(old, new, value[None])[0]
-
-
-def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Array:
-    """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
-    near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
-    return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
-
-
-def _first_indices(dofs: Sequence[Dof]) -> list[int]:
-    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
-
-
 def _concatenate(coordinates: Iterable[Array]) -> Array:
     return np.concatenate([np.zeros(0), *coordinates])
-
-
-def _joint_with(dofs: Sequence[Dof]) -> Joint:
-    return Joint("", "", "", None, None, dofs=list(dofs))
-
-
-def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
-    return joint_motion(_joint_with(dofs), coordinates[None])[0]
 
 
 # ---------------------------------------------------------------- values
@@ -468,7 +372,7 @@ def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
 
 def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
     sizes = [DOF_SIZE[dof.kind] for dof in dofs]
-    firsts, ends = _first_indices(dofs), np.cumsum([0, *sizes[::-1]]).tolist()
+    firsts, ends = first_indices(dofs), np.cumsum([0, *sizes[::-1]]).tolist()
     numbers: dict[int, tuple[int, float]] = {}
     values = [np.zeros(0)]
     for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):

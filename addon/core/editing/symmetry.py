@@ -15,8 +15,7 @@ from ..mass_properties import body_center
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
-from .joints import change_of_values
+from .edits import Edit, JointEdit, body_by_id, change_of_values, joint_by_id, with_bodies, with_joints
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
