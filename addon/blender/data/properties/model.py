@@ -319,7 +319,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
     gravity: FloatVectorProperty(
         name="Gravity",
-        description="Gravity of the file, written back on export. A simulation uses the scene's gravity",
+        description="Gravity of the file, for simulation and export. With Simulate in This Scene, the scene's counts",
         size=3,
         default=(0.0, 0.0, -9.81),
         subtype="ACCELERATION",

@@ -101,7 +101,7 @@ def _hash_mechanism(digest: Any, rig: bpy.types.Object) -> None:
     _hash_values(digest, *_plain_values(model.controls, {"rna_type", *controls}))
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
-        for dof in joint.dofs:
+        for dof in (*joint.dofs, *joint.parts):
             _hash_values(digest, joint.active, *_plain_values(dof, {"rna_type"}))
     for body in parts(rig, "BODY"):
         _hash_values(digest, record_of(body).mass)

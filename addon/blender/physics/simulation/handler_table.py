@@ -130,6 +130,8 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
     if copy is not None:
         with writing_records():
             copy_fields(WORLD_PROPERTIES, settings(rig), settings(copy))
+            for name in ("self_collide", "time_step"):  # no properties of the mechanism in its file
+                setattr(settings(copy), name, getattr(settings(rig), name))
         apply_world_edit(armature_of(copy))
     for empty in parts(rig, "JOINT"):
         if empty.rigid_body_constraint is not None:
@@ -172,10 +174,13 @@ def apply_world_choice(scene: bpy.types.Scene) -> None:
 
 
 def apply_body_edit(obj: bpy.types.Object) -> None:
-    """Update after an edit of a body's mass in its record."""
+    """Update after an edit of a body's record: its mass, and whether it is immobile, from the next simulation on."""
+    rig = record_of(obj).model
     if obj.rigid_body is not None:
         apply_masses(obj)
-    rig = record_of(obj).model
+        scene = None if rig is None else simulating_scene(rig)
+        if rig is not None and scene is not None and record_of(obj).immobile != (obj.rigid_body.type == "PASSIVE"):
+            build_physics(scene, rig)
     copy = None if rig is None else _simulated_copy(rig)
     made = copy_of(obj, copy, "BODY")
     if made is not None:

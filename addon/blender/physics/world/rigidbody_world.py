@@ -201,6 +201,8 @@ def _fit_new_world(
             apply_solver_settings(scene, fit, before)
             report.info("world-fitted", Message("Rigid-body world: fitted to the mechanism. {}", fit.why))
             return
+    if not _uses_world_settings(scene):
+        return
     if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
         report.warn(
             "world-kept",

@@ -245,7 +245,9 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         layout = self.layout
         rig, active = active_model(context), context.view_layer.objects.active
         if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
-            property_layout(layout.column()).prop(record_of(active), "mass")
+            column = property_layout(layout.column())
+            column.prop(record_of(active), "mass")
+            column.prop(record_of(active), "immobile")
         if rig is not None and not selected_parts(context, rig):
             layout.label(text="Select a body or joint", icon="INFO")
         column = layout.column(align=True)

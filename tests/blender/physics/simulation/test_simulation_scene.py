@@ -20,13 +20,14 @@ from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
 from addon.blender.physics.bodies import collision
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
-from addon.blender.physics.simulation import simulation_scene
+from addon.blender.physics.simulation import cached_frames, simulation_scene
 from addon.blender.physics.simulation.cached_frames import frame_note
 from addon.blender.physics.simulation.session import all_sessions, session_of
 from addon.blender.physics.simulation.setup import clear_physics
 from addon.blender.physics.workarounds.constraint_removal import is_emptying_simulation
 from addon.blender.scene.read.mechanism import extract
 from addon.core.accuracy import accuracy_rows
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.conftest import ROOT
 from tests.support.bake_helpers import CRAWLER
 from tests.support.emptied import empty_file
@@ -825,3 +826,55 @@ def test_what_is_typed_in_blenders_panels_is_simulated(scene: Any) -> None:
     bpy.context.view_layer.update()
     assert copied() == (typed, typed_joint)
     assert record_of(body).mass == 50.0
+
+
+# ---------------------------------------------------------------- edits of records
+
+
+@pytest.mark.parametrize("here", [False, True], ids=["own scene", "this scene"])
+def test_a_body_that_is_made_immobile_stays_and_moves_again(scene: Any, here: bool) -> None:
+    scene.knuckle_simulate_here = here
+    rig = put(CRAWLER)
+    settings(rig).has_ground = False
+    settings(rig).drive = "LIMP"
+    body = parts(rig, "BODY")[0]
+
+    def fall() -> float:
+        way = shown(scene, rig, 12)
+        return float(np.abs(way[-1, 0] - way[0, 0]).max())
+
+    assert fall() > 0.01
+    for is_immobile in (True, False):
+        record_of(body).immobile = is_immobile  # in the middle of a run
+        assert (fall() < 1e-6) == is_immobile
+        assert (
+            next(each for each in extract(rig).bodies if each.id == record_of(body).source_id).immobile == is_immobile
+        )
+
+
+def test_world_settings_typed_during_a_run_reach_the_copy(scene: Any) -> None:
+    rig = crawler()
+    shown(scene, rig, 4)
+    settings(rig).self_collide = not settings(rig).self_collide
+    settings(rig).time_step = 0.005
+    copy = next(each for each in rigs_in(simulation_scene_of(scene)))
+    assert settings(copy).self_collide == settings(rig).self_collide
+    assert settings(copy).time_step == pytest.approx(0.005)
+
+
+def test_import_beside_a_world_of_the_user_does_not_ask_for_steps_that_it_does_not_use(scene: Any) -> None:
+    bpy.ops.rigidbody.world_add()
+    scene.rigidbody_world.substeps_per_frame = 1
+    rig = next(obj for obj in build(formats.load(OWN / "sensor_leg/sensor_leg.xml")).all_objects
+               if record_of(obj).role == "MODEL")  # fmt: skip
+    assert "world-kept" not in [line.code for line in settings(rig).report]
+
+
+def test_frames_are_outdated_by_a_stop_of_one_axis_of_a_ball(scene: Any) -> None:
+    dof = Dof("ball", parts=[Dof("rotation", np.eye(3)[axis], lower=-1.0, upper=1.0) for axis in range(3)])
+    body = Body("b", "b", np.eye(4), shapes=[Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0})])
+    rig = put(Mechanism(bodies=[body], joints=[Joint("j", "j", "ball", None, "b", dofs=[dof])]))
+    (joint,) = (record_of(empty).joint for empty in parts(rig, "JOINT"))
+    before = cached_frames.fingerprint(scene, [rig])
+    joint.parts[1].upper += 0.25
+    assert cached_frames.fingerprint(scene, [rig]) != before
