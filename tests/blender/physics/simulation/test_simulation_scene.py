@@ -16,7 +16,7 @@ import pytest
 from addon import formats
 from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import parts, rigs_in, simulation_scene_of
+from addon.blender.data.queries import parts, rig_in, rigs_in, simulation_scene_of
 from addon.blender.physics.bodies import collision
 from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
@@ -873,7 +873,7 @@ def test_import_beside_a_world_of_the_user_does_not_ask_for_steps_that_it_does_n
 def test_frames_are_outdated_by_a_stop_of_one_axis_of_a_ball(scene: Any) -> None:
     dof = Dof("ball", parts=[Dof("rotation", np.eye(3)[axis], lower=-1.0, upper=1.0) for axis in range(3)])
     body = Body("b", "b", np.eye(4), shapes=[Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0})])
-    rig = put(Mechanism(bodies=[body], joints=[Joint("j", "j", "ball", None, "b", dofs=[dof])]))
+    rig = rig_in(build(Mechanism(bodies=[body], joints=[Joint("j", "j", "ball", None, "b", dofs=[dof])])))
     (joint,) = (record_of(empty).joint for empty in parts(rig, "JOINT"))
     before = cached_frames.fingerprint(scene, [rig])
     joint.parts[1].upper += 0.25
