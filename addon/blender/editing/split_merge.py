@@ -240,7 +240,7 @@ def split_model(
     mechanism = extract_design(rig)
     bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
     parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
-    motion = KeyframePoses(rig, present, joints_sharing_loops(rig, cut))
+    motion = KeyframePoses(rig, present, {*cut, *joints_sharing_loops(rig, cut)})
     with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")

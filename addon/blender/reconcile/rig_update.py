@@ -125,11 +125,13 @@ def update_armature(
     ):
         designs = _differing_designs(rig)
         designed = extract_design(rig) if mechanism is None else mechanism
-        tree = design_tree(designed, present.placing | _joints_placing_new(rig, made), present.roots)
+        lost = _joints_without_bones(rig, made) - edits.keys()
+        placing = present.placing | lost  # these place their bodies as before, wherever they are seen without bones
+        tree = design_tree(designed, placing | _joints_placing_new(rig, made), present.roots)
         placement = PosedState(
             moves=present.moves,
             roots=present.roots,
-            kept=present.placing,
+            kept=placing,
             edited={joint: edit.held for joint, edit in edits.items() if edit.held is not None},
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
@@ -145,7 +147,6 @@ def update_armature(
         loops = {record.source_id for record in records if record.joint.loop}
         retyped = any(record.joint.bone_kinds not in {"", dof_kinds_key(record.joint)} for record in records)
         bones = existing_bones(rig, decided)
-        lost = _joints_without_bones(rig, made) - edits.keys()
         seen = {joint: values for joint, values in held.values.items() if joint not in lost}
         gone = mechanism_bones(rig).difference(filter(None, bones))
         _detach_from_bones(rig, gone)

@@ -13,6 +13,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
+from addon.blender.editing.joints import limb_objects, limb_of
+from addon.blender.editing.split_merge import split_model
 from addon.blender.rig.pose_channels import read_joint_values
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
@@ -242,3 +244,19 @@ def parts_of_hexapod(rig: Any, lamp: Any) -> list[Any]:
         for obj in parts(rig, "BODY")
         if record_of(obj).source_name.rstrip(" 2") not in {n.rstrip(" 2") for n in lamps}
     ]
+
+
+@pytest.mark.parametrize("across", ["WORLD", "DELETE"])
+def test_motion_that_a_split_mechanism_loses_is_reported(blank: Any, across: str) -> None:
+    rig = made("hexapod.jm")
+    swing = next(empty for empty in parts(rig, "JOINT") if empty.name == "Left Front Swing")
+    (channel,) = servo_channels(rig)[record_of(swing).source_id]
+    bone = rig.pose.bones[channel.bone]
+    for frame, value in ((1, 0.4), (20, -0.4)):
+        getattr(bone, channel.prop)[channel.index] = value
+        bone.keyframe_insert(channel.prop, index=channel.index, frame=frame)
+    bpy.context.scene.frame_set(10)
+    coxa = next(obj for obj in (record_of(swing).joint.child, record_of(swing).joint.parent) if "Coxa" in obj.name)
+    _made, _names, report = split_model(rig, limb_objects(rig, limb_of(rig, [coxa])), to_world=across == "WORLD")
+    lost = [each for each in report.entries if each.code == "motion-changed"]
+    assert len(lost) == (across != "WORLD")

@@ -203,3 +203,42 @@ def test_a_copy_in_the_collection_of_its_original_is_read_itself(blank: Any, tmp
     assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
     second.data.knuckle.document = None
     assert rebuild(second, bpy.context.scene).done == ["the text of its file"]
+
+
+@pytest.mark.parametrize("name", ["desk_lamp.skel", "hexapod.jm", "humanoid.skel", "pumpjack.json"])
+def test_a_bone_that_was_deleted_comes_back_where_its_mechanism_is_posed(blank: Any, name: str) -> None:
+    """What is behind a deleted bone is not seen where it is posed: neither bodies nor the design may follow that."""
+    import bpy
+
+    from addon.blender.data.queries import joint_bones, parts
+    from addon.blender.scene.read.mechanism import extract
+    from tests.support.scenes import made
+
+    rig = made(name)
+    bones = sorted({bone for own in joint_bones(rig).values() for bone in own})
+    for bone in bones:
+        rig.pose.bones[bone].rotation_euler.x += 0.2
+    bpy.context.view_layer.update()
+    for bone in bones[::4]:
+        pose = rig.pose.bones[bone]
+        for prop, usual in (("rotation_euler", (0.0, 0.0, 0.0)), ("location", (0.0, 0.0, 0.0))):
+            setattr(pose, prop, usual)  # the value of a deleted bone is lost
+        pose.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
+        bpy.context.view_layer.update()
+        before = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+        design = {body.id: body.pose for body in extract(rig).bodies}
+        own = next(joint for joint, chain in joint_bones(rig).items() if bone in chain)
+        joint = next(joint for joint in extract(rig).joints if joint.id == own)
+        if len(joint_bones(rig)[own]) > 1 or any(dof.initial.any() for dof in joint.dofs):
+            continue  # it comes back at its initial value
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.mode_set(mode="EDIT")
+        rig.data.edit_bones.remove(rig.data.edit_bones[bone])
+        bpy.ops.object.mode_set(mode="OBJECT")
+        assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
+        bpy.context.view_layer.update()
+        assert bone in rig.data.bones
+        for obj, place in before.items():
+            np.testing.assert_allclose(np.array(obj.matrix_world), place, atol=2e-6, err_msg=f"{bone}: {obj.name}")
+        for body in extract(rig).bodies:
+            np.testing.assert_allclose(body.pose, design[body.id], atol=1e-9, err_msg=f"{bone}: {body.name}")
