@@ -39,10 +39,12 @@ from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
 from ..reconcile.foreign_objects import (
     BoneSlot,
+    armature_slots,
     attach_to_slots,
     attached_objects,
     bone_slots,
     carried_bones,
+    follow_bones,
     foreign_children,
     is_part_of,
     preserve_world_poses,
@@ -256,6 +258,9 @@ def split_model(
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
                 report.extend(write_parts(each, edit, present.of_copy(each)))
+            for one, other in ((rig, made), (made, rig)):
+                here, there = armature_of(one).bones, armature_of(other).bones
+                follow_bones(one, other, {bone.name: bone.name for bone in there if bone.name not in here})
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
@@ -345,6 +350,7 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
                 merged = _merge_model(rig, other, report)
                 attach_to_slots(rig, {obj: _merged_slot(merged, hung.get(obj)) for obj in strangers})
                 transfer_foreign_objects(other, rig)
+                follow_bones(other, rig, _merged_bones(rig, other, merged))
                 _remove_model(other)
             renamed += merged.renamed
         bpy.context.view_layer.update()  # the view layer still lists deleted objects as selected
@@ -363,6 +369,13 @@ def _design_transform(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
 def _merged_slot(merged: Merge, old: BoneSlot | None) -> BoneSlot | None:
     """Return the new bone slot of an object that was parented to a bone of the merged mechanism."""
     return None if old is None else ((merged.bodies if old[1] < 0 else merged.joints).get(old[0], ""), old[1])
+
+
+def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge) -> dict[str, str]:
+    """Return the new names of the bones of a merged mechanism, by previous ones."""
+    names = {slot: name for name, slot in armature_slots(rig).items()}
+    slots = {name: _merged_slot(merged, slot) for name, slot in armature_slots(other).items()}
+    return {name: names[slot] for name, slot in slots.items() if slot in names}
 
 
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:

@@ -15,6 +15,7 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ..data.access import armature_of, bone_record, record_of
+from ..data.channels import bone_of_path, path_with_renamed_bone
 from ..data.queries import child_collection, mechanism_bones
 
 #: Id of a joint or root body, and index of the bone in the joint's chain; -1 for a root.
@@ -92,11 +93,43 @@ def remove_lost_drivers(rig: bpy.types.Object) -> None:
                 data.drivers.remove(curve)
 
 
+def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[str, str]) -> None:
+    """Let the constraints and drivers that refer to bones of an armature object follow these to another one.
+
+    Args:
+        old: The armature object that they refer to.
+        new: The one that has the bones now.
+        names: New names of the bones by previous ones.
+    """
+    for user in bpy.data.user_map(subset={old}).get(old, ()) if names else ():
+        posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
+        for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
+            for constraint in owner.constraints:
+                for held in (constraint, *getattr(constraint, "targets", ())):
+                    for end in ("target", "pole_target"):
+                        bone = f"{end[:-6]}subtarget"
+                        if getattr(held, end, None) == old and getattr(held, bone, "") in names:
+                            setattr(held, bone, names[getattr(held, bone)])
+                            setattr(held, end, new)
+        data = getattr(user, "animation_data", None)
+        variables = [each for curve in (data.drivers if data is not None else ()) for each in curve.driver.variables]
+        for source in (source for variable in variables for source in variable.targets if source.id == old):
+            if source.bone_target in names:
+                source.id, source.bone_target = new, names[source.bone_target]
+            elif bone_of_path(source.data_path) in names:
+                source.id, source.data_path = new, path_with_renamed_bone(source.data_path, names)
+
+
 def bone_slots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, BoneSlot]:
     """Return the bone slots of objects that are parented to a mechanism's bones."""
-    bones, own = armature_of(rig).bones, mechanism_bones(rig)
-    hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in own]
-    return {obj: _bone_slot(bones[obj.parent_bone]) for obj in hung}
+    slots = armature_slots(rig)
+    return {obj: slots[obj.parent_bone] for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in slots}
+
+
+def armature_slots(rig: bpy.types.Object) -> dict[str, BoneSlot]:
+    """Return the slots of a mechanism's own bones, by their names."""
+    bones = armature_of(rig).bones
+    return {name: _bone_slot(bones[name]) for name in mechanism_bones(rig)}
 
 
 def _bone_slot(bone: bpy.types.Bone) -> BoneSlot:
@@ -106,8 +139,7 @@ def _bone_slot(bone: bpy.types.Bone) -> BoneSlot:
 
 def attach_to_slots(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, BoneSlot | None]) -> None:
     """Parent objects to a mechanism's armature, to the bones of their slots where these exist."""
-    every = armature_of(rig).bones
-    bones = {_bone_slot(every[name]): name for name in mechanism_bones(rig)}
+    bones = {slot: name for name, slot in armature_slots(rig).items()}
     for obj, spot in objects.items():
         obj.parent = rig
         name = bones.get(spot) if spot is not None else None

@@ -260,3 +260,76 @@ def test_motion_that_a_split_mechanism_loses_is_reported(blank: Any, across: str
     _made, _names, report = split_model(rig, limb_objects(rig, limb_of(rig, [coxa])), to_world=across == "WORLD")
     lost = [each for each in report.entries if each.code == "motion-changed"]
     assert len(lost) == (across != "WORLD")
+
+
+def bone_driver(owner: Any, prop: str, rig: Any, bone: str, by: str) -> Any:
+    """A driver that reads a bone's rotation: by its path, or as Blender's transform channel."""
+    curve = owner.driver_add(prop, 2)
+    variable = curve.driver.variables.new()
+    variable.name = "angle"
+    variable.type = "SINGLE_PROP" if by == "path" else "TRANSFORMS"
+    target = variable.targets[0]
+    target.id = rig
+    if by == "path":
+        target.data_path = f'pose.bones["{bone}"].rotation_euler[2]'
+    else:
+        target.bone_target, target.transform_type, target.transform_space = bone, "ROT_Z", "LOCAL_SPACE"
+    curve.driver.expression = "angle"
+    return target
+
+
+@pytest.mark.parametrize("by", ["path", "channel"])
+def test_what_refers_to_bones_follows_them_into_the_mechanism_that_they_are_merged_into(blank: Any, by: str) -> None:
+    rig, other = made("hexapod.jm"), made("rover.jm")
+    other.location.y += 9.0
+    empties = [bpy.data.objects.new(name, None) for name in ("follows", "is driven", "looks")]
+    for empty in empties:
+        bpy.context.scene.collection.objects.link(empty)
+    hinge = next(own[0].bone for own in servo_channels(other).values() if own[0].prop == "rotation_euler")
+    other.pose.bones[hinge].rotation_euler.z = 0.4
+    follows = empties[0].constraints.new("COPY_TRANSFORMS")
+    follows.target, follows.subtarget = other, hinge
+    bone_driver(empties[1], "rotation_euler", other, hinge, by)
+    armature = empties[2].constraints.new("ARMATURE")
+    several = armature.targets.new()
+    several.target, several.subtarget = other, hinge
+    bpy.context.view_layer.update()
+    before = [np.array(empty.matrix_world) for empty in empties]
+    assert np.abs(before[1] - np.eye(4)).max() > 0.1
+    pick(other, rig)
+    assert bpy.ops.knuckle.merge_models() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert follows.target == several.target == rig
+    for empty, place in zip(empties[:2], before[:2], strict=True):
+        np.testing.assert_allclose(np.array(empty.matrix_world), place, atol=1e-4, err_msg=empty.name)
+
+
+@pytest.mark.parametrize("by", ["path", "channel"])
+def test_what_refers_to_bones_follows_them_into_the_mechanism_that_they_are_split_into(blank: Any, by: str) -> None:
+    rig = made("hexapod.jm")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    control = rig.data.edit_bones.new("Ctrl")
+    control.head, control.tail = (0.0, 0.0, 0.0), (0.0, 0.0, 3.0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bone = rig.pose.bones["Ctrl"]
+    bone.rotation_mode, bone.rotation_euler.z = "XYZ", 0.5
+    copies = rig.pose.bones["Left Front Swing"].constraints.new("COPY_ROTATION")
+    copies.target, copies.subtarget = rig, "Ctrl"
+    copies.target_space = copies.owner_space = "LOCAL"
+    rig.pose.bones["Left Front Lift"].rotation_euler.z = 0.25
+    bone_driver(rig.pose.bones["Neck"], "rotation_euler", rig, "Left Front Lift", by)  # reads a bone that will leave
+    bpy.context.view_layer.update()
+    before = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    coxa = next(obj for obj in before if obj.name == "Left Front Coxa")
+    other, _names, _report = split_model(rig, limb_objects(rig, limb_of(rig, [coxa])), to_world=True)
+    bpy.context.view_layer.update()
+    assert "Left Front Lift" in other.data.bones and "Left Front Lift" not in rig.data.bones
+    assert "Ctrl" in rig.data.bones and "Ctrl" not in other.data.bones
+    for obj, place in before.items():
+        np.testing.assert_allclose(np.array(obj.matrix_world), place, atol=1e-4, err_msg=obj.name)
+    (driver,) = rig.animation_data.drivers
+    assert driver.driver.is_valid and driver.driver.variables[0].targets[0].id == other
+    rig.pose.bones["Ctrl"].rotation_euler.z = 0.1
+    bpy.context.view_layer.update()
+    assert np.abs(np.array(coxa.matrix_world) - before[coxa]).max() > 0.01, "it still follows"
