@@ -48,28 +48,39 @@ def record_missing_color(material: bpy.types.Material) -> None:
         record_color_baseline(material, color)
 
 
-#: Results of ``painted_color`` by material.
+#: Changed colors by material; None: unchanged.
 PaintedColors = dict[bpy.types.Material, MaterialColor | None]
 
 
-def painted_color(obj: bpy.types.Object, known: PaintedColors) -> MaterialColor | None:
-    """Return the single color (sRGB) that an object's whole mesh was painted with since it was built.
+def painted_colors(obj: bpy.types.Object, known: PaintedColors) -> list[tuple[bpy.types.Material, MaterialColor]]:
+    """Return the materials of an object's mesh whose color was changed since it was built, with the new one (sRGB).
 
-    It is None where there are several colors, a texture, or still the original color. ``known`` caches the results of
-    materials, which many objects share.
+    A texture is no color. ``known`` caches the results of materials, which many objects share.
     """
-    mesh = cast(bpy.types.Mesh, obj.data)
-    used = {slot.material for slot in obj.material_slots}
-    if len(used) > 1:
-        slots = np.zeros(len(mesh.polygons), dtype=np.int32)
-        mesh.polygons.foreach_get("material_index", slots)  # type: ignore[arg-type]
-        used = {obj.material_slots[min(int(number), len(obj.material_slots) - 1)].material for number in set(slots)}
-    material = used.pop() if len(used) == 1 else None
-    if material is None:
-        return None
-    if material not in known:
-        known[material] = _changed_color(material)
-    return known[material]
+    out: list[tuple[bpy.types.Material, MaterialColor]] = []
+    for material in used_materials(obj):
+        if material not in known:
+            known[material] = _changed_color(material)
+        color = known[material]
+        if color is not None:
+            out.append((material, color))
+    return out
+
+
+def used_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
+    """Return the materials that faces of an object's mesh have."""
+    every = [slot.material for slot in obj.material_slots]
+    if len(set(every)) > 1:
+        polygons = cast(bpy.types.Mesh, obj.data).polygons
+        slots = np.zeros(len(polygons), dtype=np.int32)
+        polygons.foreach_get("material_index", slots)  # type: ignore[arg-type]
+        every = [every[min(number, len(every) - 1)] for number in np.unique(slots).tolist()]
+    return [material for material in dict.fromkeys(every) if material is not None]
+
+
+def was_built_with(material: bpy.types.Material, color: MaterialColor) -> bool:
+    """Return whether a material was created with a color (sRGB)."""
+    return is_baseline_color(material, [*(to_linear(part) for part in color[:3]), color[3]])
 
 
 def _changed_color(material: bpy.types.Material) -> MaterialColor | None:

@@ -6,7 +6,7 @@ come from Blender. Of several objects with one id one is the document's part and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,11 +17,12 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.kinematics import design_openings, joint_frames_world
-from ....core.model import Array, Body, Dof, Joint, Mechanism
+from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape
 from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import is_renamed, record_of, settings
+from ...data.baseline import has_color_baseline
 from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
@@ -36,7 +37,7 @@ from ...data.queries import (
 )
 from ...rig.joint_frames import constraint_rotation, read_body
 from ..bodies import com_pose
-from ..materials import PaintedColors, painted_color
+from ..materials import PaintedColors, painted_colors, used_materials, was_built_with
 from .applied_transforms import report_cleared_transform
 from .attachments import AttachmentReader
 from .design_poses import DesignPoses, design_as_seen
@@ -371,13 +372,35 @@ class _PartReader:
         return joint
 
     def _paint(self, obj: bpy.types.Object, body: Body) -> None:
-        """Apply the color of a body that was painted as a whole. Mesh files have their own colors."""
+        """Apply the changed colors of a body's materials to its shapes. Mesh files have their own colors.
+
+        A body of one color is painted as a whole; of several, the shapes that were built with a material's color are.
+        """
         seen = [shape for shape in body.shapes if shape.visual]
-        if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
+        painted = painted_colors(obj, self.painted) if seen and obj.type == "MESH" else []
+        if any(shape.type == "mesh" and shape.mesh for shape in seen):
+            self._report_unwritten_colors(obj, [material for material, _color in painted])
             return
-        color = painted_color(obj, self.painted)
-        if color is not None and any(shape.color != color for shape in seen):
-            body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
+        is_whole, changed = bool(painted) and len(used_materials(obj)) == 1, dict[int, Shape]()
+        for material, color in painted:
+            built = seen if is_whole else _built_shapes(material, seen)
+            if not built:
+                self._report_unwritten_colors(obj, [material])
+            changed |= {id(shape): replace(shape, color=color) for shape in built if shape.color != color}
+        if changed:
+            body.shapes = [changed.get(id(shape), shape) for shape in body.shapes]
+
+    def _report_unwritten_colors(self, obj: bpy.types.Object, materials: Iterable[bpy.types.Material]) -> None:
+        for material in filter(has_color_baseline, materials):
+            self.report.warn(
+                "color-not-written",
+                Message(
+                    "Material {} of {}: its color is not written, no shape in the file has that color alone",
+                    repr(material.name),
+                    repr(file_name(obj)),
+                ),
+                where=obj.name,
+            )
 
     def _report_uneven_scale(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
         if any(is_uneven(shape, scale) for shape in body.shapes):
@@ -386,6 +409,14 @@ class _PartReader:
     def _report_new_part(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = Message(", a copy of {}", repr(original.name)) if original is not None else ""
         self.report.info("added", Message("{} {} is new{}", kind, repr(file_name(obj)), copy), where=own)
+
+
+def _built_shapes(material: bpy.types.Material, shapes: Sequence[Shape]) -> list[Shape]:
+    """Return the shapes of a body that were built with a material: those of its color, else those without one."""
+    if not has_color_baseline(material):
+        return []
+    named = [shape for shape in shapes if shape.color is not None and was_built_with(material, shape.color)]
+    return named or [shape for shape in shapes if shape.color is None]
 
 
 def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:

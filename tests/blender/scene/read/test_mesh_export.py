@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.materials import plain_material, was_built_with
 from addon.blender.scene.read.mechanism import extract
 from addon.formats.meshes.copy import IS_WRITTEN
 from tests.support.full_disk import full
@@ -229,3 +231,41 @@ def test_what_was_made_in_blender_is_not_looked_for_where_the_model_came_from(
     body = next(body for body in formats.load(path).bodies if body.name == "Ape")
     torus = (path.parent / str(body.shapes[0].mesh)).read_text()
     assert sum(line.startswith("v ") for line in torus.splitlines()) == 48 * 12, "a torus of Blender's"
+
+
+def test_each_color_of_a_body_with_several_can_be_changed(blank: Any, sample_models: Path) -> None:
+    """A material that bodies share changes the shapes that were built with its color, in all of them, and no others."""
+    before = formats.load(sample_models / "desk_lamp/desk_lamp.skel")
+    rig = rig_in(build(formats.load(sample_models / "desk_lamp/desk_lamp.skel"), options=BuildOptions(physics=False)))
+    several = [body for body in before.bodies if len({shape.color for shape in body.shapes if shape.visual}) > 1]
+    assert several
+    colors = Counter(shape.color for body in before.bodies for shape in body.shapes if shape.visual)
+    red = max(
+        colors, key=lambda color: (any(color in [s.color for s in body.shapes] for body in several), colors[color])
+    )
+    material = next(
+        slot.material for obj in parts(rig, "BODY") for slot in obj.material_slots if was_built_with(slot.material, red)
+    )
+    material.diffuse_color = (0.0, 0.0, 1.0, 1.0)
+    mechanism = extract(settings(rig).collection)
+    back = formats.loads(formats.dumps(mechanism)[0].encode(), "lamp.skel")
+    count = 0
+    for was, now in zip(before.bodies, back.bodies, strict=True):
+        for one, other in zip(was.shapes, now.shapes, strict=True):
+            is_red = one.visual and one.color == red
+            count += is_red
+            assert other.color == ((0.0, 0.0, 1.0, 1.0) if is_red else one.color), was.name
+    assert count > 1
+
+
+def test_a_changed_color_that_the_file_has_with_a_mesh_is_reported(blank: Any, tmp_path: Path) -> None:
+    pair()
+    path = tmp_path / "zoo.skel"
+    assert bpy.ops.export_scene.mechanism(filepath=str(path), format="skel") == {"FINISHED"}
+    rig = rig_in(build(formats.load(path), options=BuildOptions(physics=False)))
+    obj = next(obj for obj in parts(rig, "BODY") if "Left" in obj.name)
+    assert not [e for e in extract(settings(rig).collection).report.entries if e.code == "color-not-written"]
+    obj.active_material = plain_material("ours", (1.0, 0.0, 0.0, 1.0))
+    obj.active_material.diffuse_color = (0.0, 1.0, 0.0, 1.0)
+    (entry,) = [e for e in extract(settings(rig).collection).report.entries if e.code == "color-not-written"]
+    assert "'ours'" in str(entry.message)
