@@ -317,6 +317,10 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
             "Armature: bones of deleted parts remain: {}. Delete them", abbreviate_names(found.left, _MAX_NAMES)
         )
         yield Finding("bones-left", "warning", message, "model", fix="Delete the bones")
+    if found.unparented:
+        names = abbreviate_names(found.unparented, _MAX_NAMES)
+        message = Message("Armature: bones do not follow those that carry them: {}. Update the armature", names)
+        yield Finding("bones-unparented", "error", message, "model", fix="Update the armature")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
         message = Message("{}: not parented to its bone. Parent it again", repr(file_name(obj)))

@@ -291,6 +291,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     FRAME_KEPT_CODE: _restore_frames,
     "part-elsewhere": _relink_objects,
     "bones-gone": _update_armature,
+    "bones-unparented": _update_armature,
     "bones-left": _update_armature,
     "joint-moved": _update_armature,
     "bones-edited": _restore_bones,

@@ -6,7 +6,7 @@ detached shapes. Blender lets the user do all of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -147,15 +147,17 @@ class RigMismatch:
     Attributes:
         missing: Ids of parts whose bones are missing.
         left: Names of leftover bones.
+        unparented: Names of bones that do not descend from the bone of the body that carries theirs.
         elsewhere: Objects that are not parented to the bone that carries them.
     """
 
     missing: dict[str, None] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
+    unparented: list[str] = field(default_factory=list)
     elsewhere: list[bpy.types.Object] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.left or self.elsewhere)
+        return bool(self.missing or self.left or self.unparented or self.elsewhere)
 
 
 def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatch:
@@ -170,6 +172,8 @@ def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatc
         if name is None:
             part = bone.link.joint.id if bone.link is not None else bone.body.id if bone.body is not None else ""
             out.missing[part] = None
+        elif _is_unparented(rig, name, None if bone.parent is None else present[bone.parent], present):
+            out.unparented.append(name)
     out.left = sorted(mechanism_bones(rig).difference(name for name in present if name is not None))
     loose = {*out.missing}
     for obj, carrier in _parts_with_carriers(rig):
@@ -180,6 +184,12 @@ def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatc
         if not _is_attached_to(obj, rig, wanted) and record_of(obj).source_id not in loose:
             out.elsewhere.append(obj)
     return out
+
+
+def _is_unparented(rig: bpy.types.Object, name: str, wanted: str | None, known: Collection[str | None]) -> bool:
+    """Return whether the nearest of the ``known`` bones above a bone is not the ``wanted`` one; None: it is missing."""
+    above = (bone.name for bone in armature_of(rig).bones[name].parent_recursive)
+    return wanted is not None and next((each for each in above if each in known), None) != wanted
 
 
 def _parts_with_carriers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str]]:

@@ -13,8 +13,10 @@ import pytest
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
+from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.repair.rig_mismatch import edited_bones
-from tests.support.scenes import found, pick, the_rig
+from addon.blender.scene.read.mechanism import extract
+from tests.support.scenes import found, made, pick, the_rig
 
 
 def brought(name: str) -> tuple[Any, Path]:
@@ -126,3 +128,39 @@ def test_bones_that_nobody_edited_are_not_reported(blank: Any, name: str) -> Non
     assert bpy.ops.knuckle.move_joint() == {"FINISHED"}
     assert edited_bones(rig) == {}
     assert not {"bones-edited", "rest-applied"} & set(codes(rig))
+
+
+@pytest.mark.parametrize("posed", [False, True])
+def test_a_bone_that_was_unparented_is_found_and_parented_again(blank: Any, posed: bool) -> None:
+    rig = made("desk_lamp.skel")
+    assert "bones-unparented" not in {each.code for each in check_model(rig)}
+    shoulder = rig.data.bones["elbow"].parent.name
+    if posed:
+        rig.pose.bones[shoulder].rotation_euler.z += 0.3
+    bpy.context.view_layer.update()
+    before = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    design = {body.id: body.pose for body in extract(rig).bodies}
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones["elbow"].parent = None
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bpy.ops.knuckle.check_model() == {"FINISHED"}
+    (number,) = (n for n, each in enumerate(settings(rig).findings) if each.code == "bones-unparented")
+    assert bpy.ops.knuckle.fix_finding(index=number) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert rig.data.bones["elbow"].parent.name == shoulder
+    for obj, place in before.items():
+        np.testing.assert_allclose(np.array(obj.matrix_world), place, atol=2e-6, err_msg=obj.name)
+    for body in extract(rig).bodies:
+        np.testing.assert_allclose(body.pose, design[body.id], atol=1e-9, err_msg=body.name)
+
+
+def test_a_bone_of_the_users_between_two_of_the_mechanism_is_no_mismatch(blank: Any) -> None:
+    rig = made("desk_lamp.skel")
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    elbow, own = rig.data.edit_bones["elbow"], rig.data.edit_bones.new("own")
+    own.head, own.tail, own.parent = elbow.head, elbow.tail, elbow.parent
+    elbow.parent = own
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert "bones-unparented" not in {each.code for each in check_model(rig)}
