@@ -198,14 +198,14 @@ def joint_separation_row(joint: JointAccuracy) -> AccuracyRow:
 def format_percent(share: float) -> str:
     """Format a share in percent, without powers of ten for tiny values."""
     least = 0.001
-    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_format_two_digits(100.0 * share)} %"
+    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{format_two_digits(100.0 * share)} %"
 
 
 def _format_amount(value: float, turns: bool) -> str:
-    return f"{_format_two_digits(math.degrees(value))}°" if turns else f"{_format_two_digits(value)} m"
+    return f"{format_two_digits(math.degrees(value))}°" if turns else f"{format_two_digits(value)} m"
 
 
-def _format_two_digits(value: float) -> str:
+def format_two_digits(value: float) -> str:
     """Format with two digits, without powers of ten for large values."""
     return format_number(value) if value >= 9.95 else f"{value:.2g}"
 

@@ -114,7 +114,10 @@ def write_parts(
         designed = None  # parts are designed elsewhere after this
         report.extend(update_armature(rig))  # the local matrix of a part that is parented elsewhere is in other axes
         present = RigState(rig)
-    with physics_suspended(rig, report), writing_records():
+    retyped = [joint for joint in joints if joint.id in before and dof_kinds(joint) != dof_kinds(before[joint.id])]
+    turned = [empty for joint in retyped if (empty := objects["JOINT"].get(joint.id)) is not None]
+    strangers = attached_objects(turned, rig)[1] if turned else []  # empties have the axes of their constraints
+    with physics_suspended(rig, report), writing_records(), preserve_world_poses(strangers):
         _delete_parts(rig, edit, also.lost)
         copies = _copy_parts(rig, edit, objects)
         made = _create_parts(rig, edit, objects, bodies, joints, also, report)

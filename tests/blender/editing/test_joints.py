@@ -425,3 +425,19 @@ def test_duplicating_a_limb_that_hangs_on_the_world_leaves_the_original(blank: A
         np.testing.assert_allclose(after[own], frame, atol=1e-6)
     for name, matrix in bones.items():
         np.testing.assert_allclose(np.array(rig.data.bones[name].matrix_local), matrix, atol=1e-6)
+
+
+@pytest.mark.parametrize("type_", ["ball", "free", "cylindrical", "universal", "revolute"])
+def test_an_object_on_a_joint_that_gets_another_type_stays_in_place(blank: Any, type_: str) -> None:
+    rig = made("rover.jm")
+    (joint,) = (empty for empty in parts(rig, "JOINT") if empty.name == "Mast Lift")
+    prop = bpy.data.objects.new("prop", None)
+    bpy.context.scene.collection.objects.link(prop)
+    prop.parent, prop.location = joint, (0.5, 0.2, 1.0)
+    bpy.context.view_layer.update()
+    before = np.array(prop.matrix_world)
+    pick(joint)
+    assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert prop.parent == joint
+    np.testing.assert_allclose(np.array(prop.matrix_world), before, atol=2e-6)

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 import bpy
 import numpy as np
 
-from ....core.accuracy import QUALITIES, Rung, StepSelection, StepTrial, climb, ladder, next_rung
+from ....core.accuracy import QUALITIES, Rung, StepSelection, StepTrial, climb, format_two_digits, ladder, next_rung
 from ....core.report import Message
 from ....core.run_metrics import PathShift
 from ...compat import action_curves, action_slot, restore_action, use_action
@@ -314,5 +314,5 @@ def _selection_text(found: KnuckleSteps) -> str:
         f"{found.steps:.0f}",
         found.iterations,
         f"{100.0 * found.separation:.2g}",
-        f"{found.speed:.2g}",
+        format_two_digits(found.speed),
     )

@@ -19,7 +19,7 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ....core.accuracy import STEPS_PER_RADIAN, Rung, StepSelection
+from ....core.accuracy import STEPS_PER_RADIAN, Rung, StepSelection, format_two_digits
 from ....core.report import Message
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
@@ -168,7 +168,7 @@ def softness_message(rig: bpy.types.Object, steps: float) -> str:
         return ""
     return Message(
         "joints up to {} times softer than in the file, which needs {} steps per second",
-        f"{(exact / steps) ** 2:.2g}",
+        format_two_digits((exact / steps) ** 2),
         f"{exact:.0f}",
     )
 

@@ -108,6 +108,8 @@ __all__ = ["document_ids", "extract", "extract_design", "own_ids"]
 
 #: Tolerance of joint openings in 32 bits, relative to their size.
 _OPENING_TOLERANCE = 1e-6
+#: Deviation of a body's scale from 1 by the rounding of a chain of 32-bit matrices.
+_SCALE_TOLERANCE = 1e-5
 
 
 @gc_paused()
@@ -300,10 +302,11 @@ class _PartReader:
         design = self.designs.of(obj)
         if exact is None or was_moved(obj, design) or body.com is not before[1]:
             body.pose, scale = edited_pose(obj, exact, design)
+            scale = np.where(np.abs(scale - 1.0) > _SCALE_TOLERANCE, scale, 1.0)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
             if known and body.com is not before[1]:
                 body.pose = without_rounding(body, before[0])
-            if np.abs(scale - 1.0).max() > 1e-6:
+            if (scale != 1.0).any():
                 self._report_uneven_scale(obj, body, scale)
                 follows = known is not None and known.id in self.derived and has_inertia_of_shapes(body)
                 body.shapes = [scale_shape(shape, scale, body.com) for shape in body.shapes]
