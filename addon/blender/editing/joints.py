@@ -18,8 +18,9 @@ from ...core.editing import joints as edits
 from ...core.editing import limbs
 from ...core.editing.edits import Edit, body_by_id, joint_by_id, with_joints
 from ...core.editing.limbs import Limb
+from ...core.editing.mirroring import mirror_values
 from ...core.editing.sides import pairs_by_twin
-from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin
+from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin, twin_dof_maps
 from ...core.kinematics import joint_frame_world
 from ...core.model import Array, Mechanism, Plane
 from ...core.report import Message, Report
@@ -32,6 +33,9 @@ from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import EditObjects, update
 from ..scene.read.mechanism import extract, extract_design
 from .symmetry.twins import assembled_values, require_plane, reverse_restraints
+
+#: Difference (rad, length units) of joint values up to which twins are posed as mirror images.
+_POSE_TOLERANCE = 1e-4
 
 
 def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object | None = None) -> Report:
@@ -114,13 +118,34 @@ def place_joint(
     joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
     if keep_axes:
         frame[:3, :3] = joint_frame_world(joints[own], bodies)[:3, :3]
-    edit = edits.move_joint(mechanism, own, frame, _seen(present, mechanism, own))
+    edit, report = edits.move_joint(mechanism, own, frame, _seen(present, mechanism, own)), Report()
     if plane is not None:
         here, there = (joint_frame_world(joints[key], bodies) for key in (own, its))
         flip = flip_between(here, there, plane)
         image = mirror_pose(frame, plane, flip)
         edit = edit.then(edits.move_joint(edit.after, its, image, _seen(present, mechanism, its)))
-    return update(rig, edit, present)
+        report = _report_unlike_pose(mechanism, own, its, plane, present)
+    report.extend(update(rig, edit, present))
+    return report
+
+
+def _report_unlike_pose(mechanism: Mechanism, own: str, its: str, plane: Plane, present: RigState) -> Report:
+    """Report a joint that is not posed as its twin's mirror image: where both stay in place, their designs differ."""
+    joints, bodies, report = joint_by_id(mechanism), body_by_id(mechanism), Report()
+    seen, twin = (_seen(present, mechanism, key) for key in (own, its))
+    parts = twin_dof_maps(joints[own], joints[its], plane, pairs_by_twin(mechanism.bodies), bodies)
+    if not parts or np.abs(mirror_values(seen, parts, len(twin)) - twin).max() < _POSE_TOLERANCE:
+        return report
+    report.warn(
+        "twins-posed-unlike",
+        Message(
+            "Twins {} and {}: not posed as mirror images, so their designs differ now. Pose them alike first",
+            repr(joints[own].name),
+            repr(joints[its].name),
+        ),
+        where=joints[its].name,
+    )
+    return report
 
 
 def delete_objects(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
@@ -336,6 +361,12 @@ def copy_limb(
         report.warn(
             "loop-left-out",
             Message("Joint {}: not copied, it connects the limb to another part", repr(joints[own].name)),
+        )
+    left_out = limbs.uncopied_parts(mechanism, limb)
+    if left_out:
+        report.warn(
+            "attachments-left-out",
+            Message("Reference frames, lights and restraints: {} of the limb are not copied", left_out),
         )
     if led_by is None:
         offsets = limbs.equal_offsets(limb, offset)

@@ -63,6 +63,14 @@ def find_limb(
     return limb
 
 
+def uncopied_parts(mechanism: Mechanism, limb: Limb) -> int:
+    """Return the number of reference frames, lights and restraints of a limb, which a duplicate lacks."""
+    on_bodies = [*(frame.body for frame in mechanism.frames), *(light.body for light in mechanism.lights)]
+    ends = [(item.joint, {*(item.bodies or ())}) for item in mechanism.restraints]
+    count = sum(joint in limb.joints or not bodies.isdisjoint(limb.bodies) for joint, bodies in ends)
+    return count + sum(body in limb.bodies for body in on_bodies)
+
+
 @dataclass(frozen=True)
 class Offsets:
     """Offsets (3,) of the parts of a limb, in the mechanism's axes, by the ids of bodies and of joints."""

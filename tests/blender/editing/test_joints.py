@@ -20,7 +20,7 @@ from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in, twin_of
-from addon.blender.editing.joints import swap_joint_ends
+from addon.blender.editing.joints import copy_limb, limb_of, place_joint, swap_joint_ends
 from addon.blender.physics.constraints.restraints import joint_force_laws
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
@@ -441,3 +441,24 @@ def test_an_object_on_a_joint_that_gets_another_type_stays_in_place(blank: Any, 
     bpy.context.view_layer.update()
     assert prop.parent == joint
     np.testing.assert_allclose(np.array(prop.matrix_world), before, atol=2e-6)
+
+
+def test_what_a_duplicated_limb_lacks_is_reported(blank: Any) -> None:
+    rig = made("pumpjack.json")
+    frames = [frame.body for frame in extract(rig).frames if frame.body]
+    assert frames
+    beam = next(obj for obj in parts(rig, "BODY") if record_of(obj).source_id == frames[0])
+    _made, report = copy_limb(rig, limb_of(rig, [beam], whole=False), np.array([0.0, 5.0, 0.0]))
+    (entry,) = [each for each in report.entries if each.code == "attachments-left-out"]
+    assert f": {frames.count(frames[0])} of the limb" in str(entry.message)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_moving_twins_that_are_not_posed_as_mirror_images_is_reported(blank: Any, alike: bool) -> None:
+    rig = made("hexapod.jm")
+    lift, twin = (next(e for e in parts(rig, "JOINT") if e.name == f"{side} Front Lift") for side in ("Left", "Right"))
+    if not alike:
+        rig.pose.bones[lift.name].rotation_euler.z = 0.3
+    bpy.context.view_layer.update()
+    report = place_joint(lift, lift.matrix_world @ Matrix.Translation((0.0, 0.0, 0.05)), twin=twin)
+    assert ("twins-posed-unlike" in [each.code for each in report.entries]) != alike

@@ -29,7 +29,7 @@ from .actuator import Actuator, EmptyPoses, SimulationState
 from .joint_state import JointStateArrays, MultiDofJoint
 from .motors import armature_axes, enable_motors, ensure_motor_numbers, ensure_thruster, thruster_pose
 
-_SUFFIX = " Throw"
+_SUFFIX = " Initial Velocity"
 #: Duration of the step in which bodies get their velocities, as a share of a frame.
 INITIAL_STEP = 0.02
 #: Solver iterations of that step: inertia proxies must get their share of a body's momentum in it.

@@ -29,7 +29,7 @@ from .dof_motors import DofMotors
 from .joint_state import JointGroup, JointStateArrays, MultiDofJoint, has_both_bodies, joint_groups
 from .motors import enable_constraint
 
-_SUFFIX = " Losses"
+_SUFFIX = " Friction"
 #: Largest share of the velocity that a damper may remove per frame as a motor, which brakes that of half a frame ago.
 _MOTOR_DAMPING_LIMIT = 0.3
 

@@ -31,7 +31,7 @@ from .effective_mass import EffectiveMass
 from .joint_state import JointStateArrays
 from .motors import armature_axes, ensure_motor_numbers, ensure_thruster, thruster_pose
 
-_SUFFIX = " Push"
+_SUFFIX = " Force"
 #: Largest angular frequency (rad per frame) of a spring with the mass it moves. Measured on the ends of chains of one
 #: to three links: at 2 the amplitude was 7 % too large after five seconds, at 2.5 it grew without limit.
 _STIFFNESS_LIMIT = 1.5

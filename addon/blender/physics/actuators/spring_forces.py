@@ -32,7 +32,7 @@ from .actuator import JointActuator, SimulationState
 from .dof_motors import DofMotors
 from .joint_state import JointGroup, JointStateArrays, MultiDofJoint, has_both_bodies, joint_groups
 
-_SUFFIX = " Push"
+_SUFFIX = " Force"
 #: Largest angular frequency (rad per frame) of a spring, and share of the velocity that a damper removes per frame,
 #: by motors; stronger ones are Blender's own.
 _STIFFNESS_LIMIT = 1.2

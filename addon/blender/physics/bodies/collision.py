@@ -115,7 +115,7 @@ def _has_extent(obj: bpy.types.Object) -> bool:
 FILTERED_FORMATS = frozenset({"skel", "x_xy"})
 #: Count of filters above which they cost more than the bodies themselves.
 _MAX_PAIRS = 2000
-_SUFFIX = " Apart"
+_SUFFIX = " Collision Filter"
 
 _BodyPair = frozenset[bpy.types.Object]
 _BodyGroups = list[list[bpy.types.Object]]

@@ -25,6 +25,7 @@ from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Message, Report, abbreviate_names, count_with_noun
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
+from ...data.datablocks import mesh_points
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
 from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
@@ -41,7 +42,7 @@ _ACCEPTED_ERROR, _EXACT_ERROR = 0.02, 1e-4
 _PROXY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 #: Least edge of a proxy, as a share of its longest.
 _MIN_EDGE_RATIO = 1e-3
-_SUFFIX = " Flywheel"
+_SUFFIX = " Inertia Proxy"
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,6 @@ def errors_in_motion(bodies: Sequence[bpy.types.Object], tensors: Array, moments
         error = carried.largest_error(bodies[number], off, _ACCEPTED_ERROR)
         errors[number] = errors[number] if error is None else min(errors[number], error)
     return errors
-
-
-def _box_moments(edges: Array) -> Array:
-    square = edges**2
-    return (square.sum() - square) / 12.0
 
 
 def set_up_inertia_proxies(
@@ -492,7 +488,7 @@ def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = 
     shape, mass = rigid_body_of(obj).collision_shape, rigid_body_of(obj).mass
     if shape == "COMPOUND":
         low, high = _box_of_pieces(pieces)
-        return mass * _box(high - low)
+        return mass * _box_moments(high - low)
     return mass * unit_moments(shape, _extent(obj))
 
 
@@ -504,12 +500,13 @@ def unit_moments(shape: str, extent: Array) -> Array:
     if shape == "CYLINDER":
         across = size[0] ** 2 / 16.0 + size[2] ** 2 / 12.0
         return np.array([across, across, size[0] ** 2 / 8.0])
-    return _box(size)
+    return _box_moments(size)
 
 
-def _box(size: Array) -> Array:
-    square = size**2
-    return np.array([square[1] + square[2], square[0] + square[2], square[0] + square[1]]) / 12.0
+def _box_moments(edges: Array) -> Array:
+    """Return the moments of inertia (3,) of a box of mass 1."""
+    square = edges**2
+    return (square.sum() - square) / 12.0
 
 
 def _size(shape: str, extent: Array) -> Array:
@@ -522,15 +519,8 @@ def _size(shape: str, extent: Array) -> Array:
     return extent
 
 
-def _vertices(obj: bpy.types.Object) -> Array:
-    points = cast(bpy.types.Mesh, obj.data).vertices
-    out = np.empty(3 * len(points), dtype=np.float32)
-    points.foreach_get("co", cast(Any, out))
-    return out.reshape(-1, 3).astype(np.float64)
-
-
 def _extent(obj: bpy.types.Object) -> Array:
-    points = _vertices(obj)
+    points = mesh_points(cast(bpy.types.Mesh, obj.data))
     return np.ptp(points, axis=0) if len(points) else np.full(3, _DEFAULT_EXTENT)
 
 
@@ -546,7 +536,7 @@ def _boxes(pieces: Iterable[bpy.types.Object]) -> Iterator[tuple[Array, Array]]:
         scale = np.linalg.norm(pose[:3, :3], axis=0)
         shape, middle = rigid_body_of(piece).collision_shape, pose[:3, 3]
         size = _size(shape, _extent(piece) * scale)
-        if shape == "CONVEX_HULL" and len(points := _vertices(piece)):
+        if shape == "CONVEX_HULL" and len(points := mesh_points(cast(bpy.types.Mesh, piece.data))):
             middle = (pose @ np.append((points.min(axis=0) + points.max(axis=0)) / 2.0, 1.0))[:3]
         half = np.abs(pose[:3, :3] / scale) @ size / 2.0
         yield middle - half, middle + half
