@@ -105,7 +105,7 @@ def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[st
         posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
         for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
             for constraint in owner.constraints:
-                for held in (constraint, *getattr(constraint, "targets", ())):
+                for held in (constraint, *(constraint.targets if constraint.type == "ARMATURE" else ())):
                     for end in ("target", "pole_target"):
                         bone = f"{end[:-6]}subtarget"
                         if getattr(held, end, None) == old and getattr(held, bone, "") in names:

@@ -240,7 +240,7 @@ class KeyConversion:
             return
         worst = int(np.argmax(distances if distances.max() > _POSE_TOLERANCE else angles))
         self.report.warn(
-            "motion-changed",
+            "joint-motion-changed",
             Message(
                 "Keyframes of {}: joint {} cannot move as before, it is up to {} m and {}° off (frame {}). Keyframe "
                 "it there again",

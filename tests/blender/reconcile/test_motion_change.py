@@ -228,7 +228,7 @@ def test_a_twin_that_gets_other_degrees_of_freedom_by_mirroring_loses_no_motion_
     _parts, report = mirror_to_twins([first])
     assert record_of(twin).joint.type == "prismatic"
     assert keys_of(rig, action, twin) == {}, "radians are no meters"
-    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
     assert "28.6°" in str(lost.message) and "'M'" in str(lost.message) and "frame 20" in str(lost.message)
 
 
@@ -267,7 +267,7 @@ def test_what_is_lost_of_motions_that_do_not_play_is_reported(blank: Any) -> Non
     keyed(rig, "other", [hinge], (0.0, 0.3, 0.0))
     keyed(rig, "playing", [hinge], (0.0, 0.0, 0.0))
     report = set_joint_type(hinge, "prismatic")
-    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
     assert "'other'" in str(lost.message) and "17.2°" in str(lost.message)
 
 

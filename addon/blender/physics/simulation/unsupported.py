@@ -119,29 +119,40 @@ def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: R
 def _unsupported_features(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
     kinds = [dof.kind for dof in joint.dofs]
     if "screw" in kinds and kinds != ["screw"]:
-        yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
+        yield (
+            "screw-not-simulated",
+            Message(
+                "Screw: rotation and translation are independent in the simulation. Use a joint with the screw alone"
+            ),
+        )
     if kinds not in (["rotation"], ["translation"]) and joint_has_stops(joint):
         start = [number for dof in joint.dofs for number in initial_dof_coordinates(dof)]
         if not has_measurable_coordinates(joint):
-            yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
+            yield (
+                "stops-not-simulated",
+                Message("Stops: not simulated, Blender has none for this combination of degrees of freedom"),
+            )
         elif not are_stops_exact(joint, start):
-            yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
+            yield (
+                "stops-inexact",
+                Message("Stops: inexact in the simulation, the initial values of this joint are not 0"),
+            )
     if has_ineffective_stops(joint, sum(initial_dof_coordinates(joint.dofs[0])) if joint.dofs else 0.0):
         alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
         yield (
             "stops-beyond-a-turn",
-            "Physics counts no turns: this hinge, which has one stop, stops a turn away from it as well"
+            Message("Stop: the simulation counts no whole turns of this hinge, so it also stops a turn away from it")
             if alone
-            else "Physics counts no turns: this hinge, whose stops are a turn or more apart, turns freely",
+            else Message("Stops: not simulated, they are a whole turn or more apart"),
         )
     if kinds in (["rotation"], ["translation"]):
         return  # its springs are Blender's own
     if has_motor_axes(read_dofs(joint)):
         return  # motors apply its springs' forces
     if has_unsupported_springs(joint):
-        yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
+        yield "spring-not-simulated", Message("Springs and dampers: not simulated on axes that are not at right angles")
     if kinds not in (["rotation"], ["translation"]) and has_preloaded_springs(joint):
         yield (
             "spring-rest",
-            "Physics has the joint's springs at rest where a run begins; in the file they are at rest elsewhere",
+            Message("Springs: at rest where the simulation begins, in the file at other values"),
         )
