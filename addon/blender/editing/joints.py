@@ -139,7 +139,7 @@ def _report_unlike_pose(mechanism: Mechanism, own: str, its: str, plane: Plane, 
     report.warn(
         "twins-posed-unlike",
         Message(
-            "Twins {} and {}: not posed as mirror images, so their designs differ now. Pose them alike first",
+            "Twins {} and {}: not posed as mirror images, so their designs differ now. Pose both at 0 first",
             repr(joints[own].name),
             repr(joints[its].name),
         ),

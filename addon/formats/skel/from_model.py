@@ -142,7 +142,11 @@ class _Planner:
 
     def _is_there(self, body: Body) -> bool:
         if not body.active:
-            self.losses.add("dropped-inactive", "Inactive body: not written", body)
+            self.losses.add(
+                "dropped-inactive",
+                "Inactive body: not written, SKEL cannot switch parts off. Switch its assembly on to keep it",
+                body,
+            )
         return body.active
 
     def _tree(self) -> Tree:

@@ -141,9 +141,11 @@ def _unsupported_features(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
         alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
         yield (
             "stops-beyond-a-turn",
-            Message("Stop: the simulation counts no whole turns of this hinge, so it also stops a turn away from it")
+            Message(
+                "Stop: full rotations of this hinge are not counted, so the simulation also stops it one rotation later"
+            )
             if alone
-            else Message("Stops: not simulated, they are a whole turn or more apart"),
+            else Message("Stops: not simulated, the range between them is a full rotation or more"),
         )
     if kinds in (["rotation"], ["translation"]):
         return  # its springs are Blender's own
