@@ -109,6 +109,17 @@ def write_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: NewObj
     write_stops(empty)
 
 
+def gets_other_type(empty: bpy.types.Object, model: KnuckleModel) -> bool:
+    """Return whether ``write_constraint`` would change the type of an empty's constraint."""
+    joint, constraint = joint_record(empty), empty.rigid_body_constraint
+    if constraint is None:
+        return False
+    kind: str = constraint_type(joint, model.cfm)
+    if [dof.kind for dof in joint.dofs] == ["rotation"]:
+        kind = _hinge_stops(joint, _is_soft(joint, model.cfm), 0.0)[0] or kind
+    return constraint.type != kind
+
+
 def write_constraint_bodies(
     constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, anchor: bpy.types.Object | None
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
 from typing import Any, cast
 
 import bpy
@@ -33,8 +34,9 @@ from ...events.runtime_state import Lifetime
 from ...events.signals import Signal, writing_records
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
-from ..constraints.constraints import write_constraint
+from ..constraints.constraints import gets_other_type, write_constraint
 from ..workarounds import undo_guard
+from ..workarounds.constraint_removal import holds_constraints
 from ..world.anchor import restore_rest_poses
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
@@ -55,6 +57,7 @@ from .setup import (
     build_physics,
     clear_physics,
     is_physics_complete,
+    remove_from_world,
     restore_typed_frictions,
     typed_frictions,
     update_ground,
@@ -113,11 +116,30 @@ def apply_joint_edit(empty: bpy.types.Object) -> None:
                 copy_fields(DOF_PROPERTIES, dof, other)
         apply_joint_edit(made)
     if empty.rigid_body_constraint is not None:
-        write_constraint(empty, settings(rig))
+        _rewrite_constraints(rig, [empty])
         return
     scene = simulating_scene(rig)
     if scene is not None and not is_physics_complete(scene, rig):  # a floating joint that has a spring now
         build_physics(scene, rig)
+
+
+def _rewrite_constraints(rig: bpy.types.Object, empties: Sequence[bpy.types.Object]) -> None:
+    """Set constraints again from the records.
+
+    Note:
+        Where springs are set on a constraint whose type was changed during a simulation, Blender calls functions of the
+        new type for Bullet's constraint, which still has the old one: its memory is corrupted, and it crashes later
+        (8 of 8 runs, 4.2 to 5.2). So a simulated copy keeps its type until it is made again, and the simulation of the
+        scene itself releases its constraints first.
+    """
+    other = [empty for empty in empties if gets_other_type(empty, settings(rig))]
+    scene = simulating_scene(rig)
+    if other and settings(rig).original_uid:
+        empties = [empty for empty in empties if empty not in other]
+    elif other and scene is not None and simulates_here(scene) and holds_constraints(scene):
+        remove_from_world(scene, [], [])
+    for empty in empties:
+        write_constraint(empty, settings(rig))
 
 
 def apply_world_edit(armature: bpy.types.Armature) -> None:
@@ -133,9 +155,7 @@ def apply_world_edit(armature: bpy.types.Armature) -> None:
             for name in ("self_collide", "time_step"):  # no properties of the mechanism in its file
                 setattr(settings(copy), name, getattr(settings(rig), name))
         apply_world_edit(armature_of(copy))
-    for empty in parts(rig, "JOINT"):
-        if empty.rigid_body_constraint is not None:
-            write_constraint(empty, armature_settings(armature))
+    _rewrite_constraints(rig, [empty for empty in parts(rig, "JOINT") if empty.rigid_body_constraint is not None])
     apply_friction(rig)
     if not simulates_here(scene):
         return

@@ -81,6 +81,11 @@ class _SimulatedConstraints(RuntimeState):
     unusable: set[int] = field(default_factory=set)
 
 
+def holds_constraints(scene: bpy.types.Scene) -> bool:
+    """Return whether the constraints of a scene's world are in a simulation, since Blender has stepped it."""
+    return state_of(_SimulatedConstraints, scene).has_run
+
+
 def detach_from_simulation(scene: bpy.types.Scene, empties: ObjectSequence) -> None:
     """Empty a scene's simulation before constraints, or bodies of constraints, are taken out of its world.
 
