@@ -96,6 +96,9 @@ def test_a_linked_mechanism_plays_and_is_not_changed(blank: Any, tmp_path: Path)
         with pytest.raises(RuntimeError, match="is linked from another file: make it local first"):
             run()
     assert changed(before, snapshot()) == []
+    drive, rig.data.knuckle.drive = rig.data.knuckle.drive, "SERVO"  # by a script
+    rig.data.knuckle.drive = drive
+    assert changed(before, snapshot()) == []
     own = bring(tmp_path, "own.jm")
     own.location.y += 50.0
     assert_works(own, tmp_path, moved=moved_by(50.0))

@@ -89,7 +89,7 @@ def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
 def apply_drive(armature: bpy.types.Armature) -> None:
     """Update after a change of the drive: build physics if needed and switch the bodies."""
     rig = armature_settings(armature).rig
-    if rig is None:
+    if rig is None or rig.library is not None:  # a script may write to linked data, of which Blender keeps nothing
         return
     update_body_key_constraints(rig)
     scene, drive = scene_to_simulate_in(rig), armature_settings(armature).drive
