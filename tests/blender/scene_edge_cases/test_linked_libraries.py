@@ -11,6 +11,7 @@ import pytest
 
 from addon.blender.data.access import settings
 from addon.blender.data.queries import parts
+from addon.blender.editing.repair.missing_parts import missing_messages
 from tests.support.exam import DUO, assert_alike, assert_works, bring, clean, exported, places, played, rigs
 from tests.support.libraries import load, put, put_by_operator, saved
 from tests.support.scenes import pick
@@ -207,3 +208,13 @@ def test_appended_into_another_world_of_ours_the_last_takes_it_along(blank: Any,
         pick(rig)
         assert bpy.ops.knuckle.clear_physics() == {"FINISHED"}
     assert scene.rigidbody_world is None and tuple(scene.gravity) == (0.0, 0.0, -1.625)
+
+
+def test_blenders_own_override_of_an_instance_lacks_nothing(blank: Any, tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    bpy.ops.wm.link(directory=f"{path}/Collection/", filename="duo", instance_collections=True)
+    assert bpy.ops.object.make_override_library() == {"FINISHED"}
+    rig = next(each for each in rigs() if each.override_library is not None)
+    assert missing_messages(rig) == []
+    bpy.context.view_layer.objects.active = rig
+    assert exported(rig, tmp_path) == DUO

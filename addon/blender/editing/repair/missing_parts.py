@@ -179,7 +179,7 @@ def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) 
     if top is None:
         yield MissingPart("collection-gone", "Mechanism: its collection was deleted. Rebuild it")
         return
-    if scene_with_collection(top) is None:
+    if top.library is None and scene_with_collection(top) is None:  # the data of an override names the linked one
         yield MissingPart("collection-gone", "Mechanism: its collection is in no scene. Rebuild it")
     if is_armature_deleted(rig):
         yield MissingPart("armature-gone", "Mechanism: its armature was deleted. Rebuild it")
