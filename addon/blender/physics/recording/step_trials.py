@@ -42,7 +42,7 @@ from ..world.solver_settings import (
 )
 from .accuracy import accuracy_of_recording, measure_path_shift, store_path_shift
 
-#: Duration of a trial (s), and the CPU time (s) after which no more are made.
+#: Duration of a trial (s), and the CPU time (s) of all mechanisms' trials after which no more are made.
 TRIAL_SECONDS, _BUDGET = 0.5, 2.0
 #: Duration (s) over which a path shift is measured.
 PATH_SECONDS = 1.0
@@ -69,16 +69,17 @@ def select_steps(
     Yields:
         Counts of done and all frames of the present trial.
     """
-    for rig in rigs:
-        if not (lacks_selection(rig, quality) or again):
-            continue
+    tried = [
+        rig for rig in rigs if lacks_selection(rig, quality) or (again and required_solver_settings(rig).is_worst_case)
+    ]
+    for rig in tried:
         most = required_solver_settings(rig)
         rungs = ladder(most.least, Rung(most.steps, most.iterations))
-        if not rungs or not most.is_worst_case:
+        if not rungs:
             continue
         drives, key = simulated_drives(rig), simulation_key(rig)
         for drive in drives:
-            bound, budget = Rung(most.steps, most.iterations), _BUDGET / len(drives)
+            bound, budget = Rung(most.steps, most.iterations), _BUDGET / (len(drives) * len(tried))
             climbing = climb(rungs, bound, QUALITIES[quality], budget)
             rung = next(climbing)
             while True:

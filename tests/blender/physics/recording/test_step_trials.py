@@ -79,6 +79,23 @@ def test_a_mechanism_that_is_edited_during_its_trials_is_measured_again(blank: A
     assert select(blank.scene, rig, "PREVIEW") > 0
 
 
+def test_mechanisms_of_a_scene_share_the_time_of_their_trials(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from addon.blender.physics.recording import step_trials
+    from addon.blender.physics.recording.bake import record_steps
+
+    rigs, budgets = [put_world(chain(0.05, 30.0), "LIMP", 2.0) for _ in range(2)], []
+    climb = step_trials.climb
+
+    def noted(rungs: Any, most: Any, quality: Any, budget: float) -> Any:
+        budgets.append(budget)
+        return climb(rungs, most, quality, budget)
+
+    monkeypatch.setattr(step_trials, "climb", noted)
+    for _ in step_trials.select_steps(blank.scene, rigs, "PREVIEW", record_steps):
+        pass
+    assert len(budgets) == 2 and sum(budgets) == pytest.approx(2.0)
+
+
 def test_mechanisms_for_which_the_least_is_enough_are_not_tried(blank: Any) -> None:
     from addon import formats
     from addon.blender.build import build
