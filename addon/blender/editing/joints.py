@@ -84,7 +84,7 @@ def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = Non
     Raises:
         ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
-    rig, ids = record_of(empty).model, {*_ids(empty, twin)} - {""}
+    rig, ids = record_of(empty).model, [own for own in _ids(empty, twin) if own]
     present, report = begin_edit(rig), Report()
     mechanism = extract_design(rig)
     edit = Edit(mechanism, mechanism)

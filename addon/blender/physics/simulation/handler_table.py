@@ -14,6 +14,7 @@ from ...animation import rotation_stops
 from ...animation.loops import live_solver
 from ...data import datablocks
 from ...data.access import armature_of, armature_settings, record_of, settings
+from ...data.caching import joint_record
 from ...data.change_counter import models_between_changes
 from ...data.channels import servo_names_by_joint, store_chosen_servo
 from ...data.conversion import add_to_report, dof_records, is_angle, set_dof_fields
@@ -37,7 +38,7 @@ from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import gets_other_type, write_constraint
 from ..workarounds import undo_guard
 from ..workarounds.constraint_removal import holds_constraints
-from ..world.anchor import restore_rest_poses
+from ..world.anchor import restore_rest_poses, welded_to_world
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
 from . import cached_frames, live_input
@@ -199,7 +200,11 @@ def apply_body_edit(obj: bpy.types.Object) -> None:
     if obj.rigid_body is not None:
         apply_masses(obj)
         scene = None if rig is None else simulating_scene(rig)
-        if rig is not None and scene is not None and record_of(obj).immobile != (obj.rigid_body.type == "PASSIVE"):
+        is_passive = obj.rigid_body.type == "PASSIVE"
+        is_edited = record_of(obj).immobile != is_passive
+        if is_edited and is_passive:  # as bodies are that are welded to the world
+            is_edited = obj not in welded_to_world(map(joint_record, parts(rig, "JOINT")))
+        if is_edited and scene is not None:
             build_physics(scene, rig)
     copy = None if rig is None else _simulated_copy(rig)
     made = copy_of(obj, copy, "BODY")

@@ -207,7 +207,7 @@ def test_a_copy_in_the_collection_of_its_original_is_read_itself(blank: Any, tmp
 
 @pytest.mark.parametrize("name", ["desk_lamp.skel", "hexapod.jm", "humanoid.skel", "pumpjack.json"])
 def test_a_bone_that_was_deleted_comes_back_where_its_mechanism_is_posed(blank: Any, name: str) -> None:
-    """What is behind a deleted bone is not seen where it is posed: neither bodies nor the design may follow that."""
+    """Bodies behind a deleted bone are not seen where they are posed: neither they nor the design may follow that."""
     import bpy
 
     from addon.blender.data.queries import joint_bones, parts
