@@ -202,9 +202,9 @@ def apply_body_edit(obj: bpy.types.Object) -> None:
         scene = None if rig is None else simulating_scene(rig)
         is_passive = obj.rigid_body.type == "PASSIVE"
         is_edited = record_of(obj).immobile != is_passive
-        if is_edited and is_passive:  # as bodies are that are welded to the world
+        if rig is not None and is_edited and is_passive:  # as bodies are that are welded to the world
             is_edited = obj not in welded_to_world(map(joint_record, parts(rig, "JOINT")))
-        if is_edited and scene is not None:
+        if rig is not None and is_edited and scene is not None:
             build_physics(scene, rig)
     copy = None if rig is None else _simulated_copy(rig)
     made = copy_of(obj, copy, "BODY")
