@@ -29,10 +29,10 @@ from ..data.access import record_of
 from ..data.datablocks import mesh_points
 from ..data.queries import ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
-from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
+from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update
 from ..scene.read.mechanism import extract, extract_design
-from .symmetry.twins import assembled_values, require_plane, reverse_restraints
+from .symmetry.twins import assembled_values, require_plane
 
 #: Difference (rad, length units) of joint values up to which twins are posed as mirror images.
 _POSE_TOLERANCE = 1e-4
@@ -85,15 +85,12 @@ def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = Non
         ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
     rig, ids = record_of(empty).model, [own for own in _ids(empty, twin) if own]
-    present, report = begin_edit(rig), Report()
+    present = begin_edit(rig)
     mechanism = extract_design(rig)
     edit = Edit(mechanism, mechanism)
     for own in ids:
         edit = edit.then(edits.swap_ends(edit.after, own, present.pose.get(own)))
-    with physics_suspended(rig, report):
-        report.extend(update(rig, edit, present))
-        reverse_restraints(rig, ids)
-    return report
+    return update(rig, edit, present)
 
 
 def place_joint(

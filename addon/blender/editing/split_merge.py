@@ -19,7 +19,6 @@ from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
-from ..data.baseline import record_baseline
 from ..data.channels import Channel, bone_of_path, servo_channels
 from ..data.conversion import mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
@@ -51,8 +50,8 @@ from ..reconcile.foreign_objects import (
     remove_lost_drivers,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_update import assign_ids, assign_shape_ids, begin_edit, physics_suspended
-from ..reconcile.update import write_parts
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
+from ..reconcile.update import EditObjects, write_parts
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_COLLECTION_KINDS
 from ..scene.read.mechanism import document_ids, extract_design
@@ -382,11 +381,14 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     its, present = begin_edit(other), begin_edit(rig)
     motions, shift = exclusive_motions(other, rig), _design_transform(rig, other)
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
-    _complete_records(rig, other, merged_mechanism, report)
+    _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
     taken = part_ids(rig) | document_ids(rig)
     merged = merge(mechanism, merged_mechanism, np.array(shift, dtype=np.float64), its.pose, taken, plane)
-    _write_ids_and_names(other, merged)
+    joined = {
+        role: {ids[record_of(obj).source_id]: obj for obj in parts(other, role) if record_of(obj).source_id in ids}
+        for role, ids in (("BODY", merged.bodies), ("JOINT", merged.joints))
+    }
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
@@ -401,8 +403,6 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
         )
     bpy.data.batch_remove(attached)
     transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
-    for obj in (*bodies, *joints):
-        record_baseline(obj)
     if merged.unpaired:
         report.warn(
             "twins-beside",
@@ -414,23 +414,17 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
             ),
         )
     settings(rig).has_collision |= settings(other).has_collision
-    report.extend(write_parts(rig, merged.edit, present.joined(its, merged, np.array(shift))))
+    report.extend(
+        write_parts(rig, merged.edit, present.joined(its, merged, np.array(shift)), EditObjects(joined=joined))
+    )
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
     return merged
 
 
-def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
-    """Store in the records of bodies what their document says about them, and report what cannot be kept."""
-    known = body_by_id(mechanism)
-    for obj in parts(other, "BODY"):
-        body, record = known.get(record_of(obj).source_id), record_of(obj)
-        if body is None:
-            continue
-        record.mass, record.com = body.mass, body.com.tolist()
-        if body.inertia is not None and body.mass > 0.0:
-            record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
+def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
+    """Report what of a mechanism that is merged into another cannot be kept, and keep its motion in the .blend."""
     lost = [
         what
         for what, found in (
@@ -450,25 +444,6 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, mechanism:
     action = other.animation_data.action if other.animation_data is not None else None
     if action is not None:
         action.use_fake_user = True  # keep it in the .blend
-
-
-def _write_ids_and_names(other: bpy.types.Object, merged: Merge) -> None:
-    """Give the parts of a mechanism that is merged into another their ids, names and twins there."""
-    after = merged.edit.after
-    for role, ids, known in (
-        ("BODY", merged.bodies, body_by_id(after)),
-        ("JOINT", merged.joints, joint_by_id(after)),
-    ):
-        for obj in parts(other, role):
-            record = record_of(obj)
-            part = known.get(ids.get(record.source_id, ""))
-            if part is None:
-                continue  # a joint that lost a body
-            if part.name != file_name(obj):
-                obj.name = part.name
-            before, record.source_id = record.source_id, part.id
-            record.copy_of, record.source_name, record.twin = "", part.name, part.twin or ""
-            assign_shape_ids(obj, before)
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism
+from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism, Restraint
 from ..report import Message
 from ..transforms import inverse
 
@@ -58,6 +58,9 @@ class Edit:
             joints; other new bodies stand where they are designed.
         images: Ids of the bodies that bodies became mirror images of, by the id of the image.
         assembled: Initial values (size,) at which closed loops are assembled, by the ids of joints that get others.
+        restraints: Restraints that are changed, by their index among the mechanism's, and new ones, which follow the
+            last.
+        shapes: Previous index of each shape (None: new), by the ids of bodies whose shapes were replaced.
     """
 
     before: Mechanism
@@ -66,6 +69,8 @@ class Edit:
     copies: Mapping[str, str] = field(default_factory=dict)
     images: Mapping[str, str] = field(default_factory=dict)
     assembled: Mapping[str, Array] = field(default_factory=dict)
+    restraints: Mapping[int, Restraint] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
 
     @property
     def deleted_joints(self) -> set[str]:
@@ -78,10 +83,11 @@ class Edit:
         return {body.id for body in self.before.bodies} - {body.id for body in self.after.bodies}
 
     def then(self, other: Edit) -> Edit:
-        """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other joints."""
+        """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other parts."""
         joints, copies = {**self.joints, **other.joints}, {**self.copies, **other.copies}
         images, assembled = {**self.images, **other.images}, {**self.assembled, **other.assembled}
-        return Edit(self.before, other.after, joints, copies, images, assembled)
+        restraints, shapes = {**self.restraints, **other.restraints}, {**self.shapes, **other.shapes}
+        return Edit(self.before, other.after, joints, copies, images, assembled, restraints, shapes)
 
 
 def body_by_id(mechanism: Mechanism) -> dict[str, Body]:
@@ -107,6 +113,12 @@ def with_bodies(mechanism: Mechanism, bodies: Iterable[Body]) -> Mechanism:
 def _replaced(present: Collection[Part], changed: Iterable[Part]) -> list[Part]:
     new: dict[str, Part] = {part.id: part for part in changed}
     return [*(new.pop(part.id, part) for part in present), *new.values()]
+
+
+def with_restraints(mechanism: Mechanism, changed: Mapping[int, Restraint]) -> Mechanism:
+    """Return a mechanism with changed and new restraints (``Edit.restraints``)."""
+    every = {**dict(enumerate(mechanism.restraints)), **changed}
+    return replace(mechanism, restraints=[every[number] for number in sorted(every)])
 
 
 # ---------------------------------------------------------------- assemblies

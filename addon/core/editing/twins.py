@@ -22,6 +22,7 @@ from ..kinematics import joint_frame_world
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape
 from ..report import Message
 from ..transforms import inverse
+from .edits import Edit, with_restraints
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
 
@@ -360,9 +361,9 @@ _ROUNDING_TOLERANCE = 1e-6
 _POSE_TOLERANCE = 1e-5
 
 
-def mirror_restraint_records(
+def mirror_restraints(
     mechanism: Mechanism, plane: Plane, bodies: Collection[str], joints: Collection[str]
-) -> tuple[dict[int, Restraint], list[str]]:
+) -> tuple[Edit, list[str]]:
     """Mirror the restraints on given ``bodies`` and ``joints``, whose twins are mirror images already.
 
     Those between a body and its twin are their own images: the frame on the twin becomes the image of the other one.
@@ -375,8 +376,8 @@ def mirror_restraint_records(
         joints: Ids of the joints to copy from.
 
     Returns:
-        The images by their index among the mechanism's restraints, where new ones follow the last; and the names of
-        those without an image, since their joint has several degrees of freedom or other ones than its twin.
+        The edit; and the names of the restraints without an image, since their joint has several degrees of freedom or
+        other ones than its twin.
     """
     pairs, out, left_out = _RestraintMirror.of(mechanism, plane), dict[int, Restraint](), []
     names = {item.name for item in mechanism.restraints}
@@ -397,7 +398,7 @@ def mirror_restraint_records(
             made.name = twin_name(item.name, names)
             names.add(made.name)
         out[at] = made
-    return out, left_out
+    return Edit(mechanism, with_restraints(mechanism, out), restraints=out), left_out
 
 
 @dataclass

@@ -30,7 +30,7 @@ from ...events.signals import writing_records
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import store_mechanism_facts
-from ...reconcile.rig_update import begin_edit, physics_suspended
+from ...reconcile.rig_update import begin_edit
 from ...reconcile.update import EditObjects, update, update_records
 from ...rig.joint_frames import lost_ends
 from ...scene.collections import has_base_name
@@ -38,7 +38,7 @@ from ...scene.parts import missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract_design
-from ..symmetry.twins import read_records, refresh_restraints
+from ..symmetry.twins import read_records
 from .missing_parts import (
     COLLECTION_ROLES,
     ROLE_COLLECTIONS,
@@ -401,11 +401,8 @@ def _update_parts(
     after = with_joints(with_bodies(now, [*new_bodies, *reshaped]), new_joints)
     after = replace(after, frames=[*now.frames, *frames], lights=[*now.lights, *lights])
     formats.complete_masses(document, out.report, tell_missing=False)
-    with physics_suspended(rig, out.report):
-        out.report.extend(update(rig, Edit(left, after), present, EditObjects(document=document)))
-        restored = {role: parts_by_id(rig, role) for role in before}
-        if new_bodies or new_joints:
-            refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
+    out.report.extend(update(rig, Edit(left, after), present, EditObjects(document=document)))
+    restored = {role: parts_by_id(rig, role) for role in before}
     ids = (restored[role].keys() - before[role].keys() for role in ("BODY", "JOINT"))
     relinked = relink_twins(read_records(rig), *ids)  # the document lacks twins that were linked after the import
     update_records(rig, relinked)
