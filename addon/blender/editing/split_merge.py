@@ -29,7 +29,6 @@ from ..data.queries import (
     part_ids,
     parts,
     parts_by_id,
-    parts_outside_collection,
     record_deletion,
     twins_by_part,
 )
@@ -41,6 +40,7 @@ from ..reconcile.foreign_objects import (
     armature_slots,
     attach_to_slots,
     attached_objects,
+    attached_parts,
     bone_slots,
     carried_bones,
     follow_bones,
@@ -48,14 +48,16 @@ from ..reconcile.foreign_objects import (
     is_part_of,
     preserve_world_poses,
     remove_lost_drivers,
+    separate_collections,
+    transfer_foreign_objects,
+    transfer_parts,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
 from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import EditObjects, write_parts
 from ..scene.armature import remove_bones
-from ..scene.collections import ALL_COLLECTION_KINDS
+from ..scene.collections import create_collections
 from ..scene.read.mechanism import document_ids, extract_design
-from .repair.missing_parts import ROLE_COLLECTIONS
 
 #: New data paths and indices of curves by previous ones.
 CurveMap = dict[tuple[str, int], tuple[str, int]]
@@ -97,119 +99,6 @@ def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, mode
             if group.name in groups:
                 group.name = groups[group.name]
         action_record(action).model = model
-
-
-def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
-    """Create collections for a mechanism, in the scenes and collections that contain the collection ``beside``."""
-    top = bpy.data.collections.new(name)
-    for kind in ALL_COLLECTION_KINDS:
-        top.children.link(bpy.data.collections.new(kind))
-    holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
-    for holder in holders:
-        if beside.name in holder.children and holder.children[beside.name] == beside:
-            holder.children.link(top)
-    top.objects.link(rig)
-    settings(rig).collection = top
-
-
-def separate_collections(rig: bpy.types.Object) -> None:
-    """Give a mechanism that shares its collection with another (a copy made with Shift+D) its own collections.
-
-    Parts that were moved into other collections are put back.
-    """
-    top, moved = settings(rig).collection, parts_outside_collection(rig)
-    sharing = (armature_settings(data) for data in bpy.data.armatures)
-    if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
-        own = moved
-    else:
-        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_part_of(obj, rig)), *moved]
-        create_collections(rig, record_of(rig).source_name or rig.name, top)
-    for obj in own:
-        _move_between_collections(obj, top, settings(rig).collection)
-
-
-def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the parts of a mechanism that are parented to its bodies: collision shapes, reference frames, labels.
-
-    The user's objects stay parented there.
-    """
-    own, _strangers = attached_objects(bodies, rig)
-    return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
-
-
-def transfer_parts(
-    objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
-) -> None:
-    """Move parts of a mechanism to another, into collections of the same names; the user's own collections are kept.
-
-    Parts of the armature are parented to the other armature object until that is updated.
-
-    Args:
-        objects: The parts.
-        old: Armature of their mechanism.
-        new: Armature of the other one.
-        shift: Transform from the design frame of ``old`` to that of ``new``; None: identity.
-    """
-    for obj in objects:
-        _move_between_collections(obj, settings(old).collection, settings(new).collection)
-        record_of(obj).model = new
-        if obj.parent == old:
-            hung = obj.matrix_parent_inverse.copy()  # reset by a new parent
-            obj.parent, obj.matrix_parent_inverse = new, hung
-            if shift is not None:
-                obj.parent_type, obj.parent_bone = "OBJECT", ""
-                obj.matrix_parent_inverse = Matrix()
-                obj.matrix_basis = shift @ obj.matrix_basis
-
-
-def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> None:
-    """Move the user's objects and collections in a mechanism's collections to those of another mechanism."""
-    top = settings(old).collection
-    for child in list(top.children):
-        if child.name.split(".")[0] not in ALL_COLLECTION_KINDS:
-            top.children.unlink(child)
-            settings(new).collection.children.link(child)
-    for obj in list(top.all_objects):
-        if not is_part_of(obj, old):
-            _move_between_collections(obj, top, settings(new).collection)
-
-
-def _move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
-    """Move an object from a mechanism's collections to those of another with the same names."""
-    paths = _collection_paths(old, obj)
-    every = {old, *old.children_recursive}
-    for folder in obj.users_collection:
-        if folder in every:
-            folder.objects.unlink(obj)
-    for path in paths or [(ROLE_COLLECTIONS.get(record_of(obj).role, "Frames"),)]:
-        folder = _collection_at(new, path)
-        if folder.objects.get(obj.name) != obj:
-            folder.objects.link(obj)
-
-
-def _collection_paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
-    """Return the paths of the collections that contain an object, below a mechanism's collection; () is that itself."""
-    found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
-
-    def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
-        for child in collection.children:
-            here = (*path, child.name.split(".")[0])
-            if child in obj.users_collection:
-                found.append(here)
-            look(child, here)
-
-    look(top, ())
-    return found
-
-
-def _collection_at(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
-    for name in path:
-        inner = next((child for child in top.children if child.name.split(".")[0] == name), None)
-        if inner is None:
-            inner = bpy.data.collections.new(name)
-            top.children.link(inner)
-        top = inner
-    return top
 
 
 def split_model(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from addon import formats
 from addon.core.editing.edits import Edit, JointEdit, with_bodies, with_joints
 from addon.core.joint_types import make_dofs
 from addon.core.model import Body, Joint, Mechanism, Shape
 from tests.support.scenes import OWN
+
+MODELS = sorted(path for path in Path("sample_models").glob("*/*") if path.suffix in {".jm", ".skel", ".json"})
+MODELS += [Path("sample_models/sensor_leg/sensor_leg.xml")]
 
 
 def at(x: float, y: float, z: float) -> np.ndarray:
@@ -35,13 +41,13 @@ def lidded(mechanism: Mechanism) -> Mechanism:
     return with_joints(with_bodies(mechanism, [lid]), [hinge])
 
 
-def built(mechanism: Mechanism) -> Any:
+def built(mechanism: Mechanism, physics: bool = True) -> Any:
     import bpy
 
     from addon.blender.data.queries import require_rig
     from addon.blender.reconcile.build import BuildOptions, build
 
-    rig = require_rig(build(mechanism, bpy.context, BuildOptions(gait=False)))
+    rig = require_rig(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False)))
     bpy.context.view_layer.update()
     return rig
 
@@ -90,6 +96,48 @@ def test_a_new_body_is_created_as_an_import_has_it(blank: Any) -> None:
         assert np.abs(found[part][0] - numbers).max() < 1e-6, part
         assert found[part][1] == about, part
     assert rig.data.knuckle.has_collision
+
+
+#: What an import alone sets: its report, settings of the document's engine, and names that handlers follow. A joint
+#: whose bones were made for its present matrix may have that recorded or not (``bone_baseline``).
+_OF_AN_IMPORT = (
+    "/knuckle/report/", "/knuckle/standard_speed", "/knuckle/pose_", "/followed_name", "/baseline_bone_pose",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_an_import_is_an_update_from_an_empty_mechanism(blank: Any, path: Path) -> None:
+    """All that Blender has of either is the same, up to rounding: datablocks, records, bones, materials, settings."""
+    import bpy
+
+    from addon.blender.reconcile.rig_update import begin_edit
+    from addon.blender.reconcile.update import EditObjects, update
+    from addon.core.editing.sides import find_mirror_plane
+    from tests.support.emptied import empty_file
+    from tests.support.snapshot import changed, snapshot
+
+    empty_file()
+    built(formats.load(path), physics=False)
+    imported = snapshot()
+    empty_file()
+    whole = formats.load(path)
+    empty = replace(whole, bodies=[], joints=[], frames=[], lights=[], restraints=[], behaviours=None)
+    empty.mirror_plane = whole.mirror_plane or find_mirror_plane(whole)
+    rig = built(replace(empty), physics=False)
+    update(rig, Edit(empty, whole), begin_edit(rig), EditObjects(document=whole))
+    bpy.context.view_layer.update()
+    found = snapshot()
+    different = [each for each in changed(imported, found) if not any(part in each for part in _OF_AN_IMPORT)]
+    different = [each for each in different if not is_rounded(imported.get(each), found.get(each))]
+    assert len(imported) > 5000
+    assert not different, "\n".join(f"{each}: {imported.get(each)!r} -> {found.get(each)!r}" for each in different[:12])
+
+
+def is_rounded(one: Any, other: Any) -> bool:
+    """Whether two numbers, or arrays of them, differ by the rounding of 32 bits alone."""
+    if isinstance(one, (float, tuple)) and isinstance(other, type(one)):
+        return bool(np.allclose(one, other, rtol=1e-6, atol=1e-6))
+    return False
 
 
 @pytest.mark.parametrize("here", [True, False])

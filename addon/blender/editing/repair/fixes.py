@@ -32,6 +32,7 @@ from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, begin_edit, update_armature
 from ...reconcile.update import EditObjects, update, update_records
+from ...scene.collections import link_parts
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
 from ...scene.placement import make_plan
@@ -41,7 +42,7 @@ from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.twins import read_records, unlink_twins
 from .missing_parts import REBUILD_LABEL
-from .rebuild import link_parts, rebuild
+from .rebuild import rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
 
 

@@ -34,14 +34,10 @@ from ...data.queries import (
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
 from ...rig.joint_frames import JointBodyIds, has_lost_body, lost_ends, read_body, read_joint
-from ...scene.collections import has_base_name
+from ...scene.collections import ROLE_COLLECTIONS, has_base_name
 
 #: Label of the remedy of findings about missing parts.
 REBUILD_LABEL = "Rebuild Missing Parts"
-#: Roles of the objects that represent parts of a model file, and the child collections that hold them.
-ROLE_COLLECTIONS = {
-    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
-}  # fmt: skip
 
 
 @dataclass
@@ -150,8 +146,6 @@ def _bone_count(joint: KnuckleJoint) -> int:
     return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
 
 
-#: Roles of the objects that represent parts of a model file.
-COLLECTION_ROLES = tuple(ROLE_COLLECTIONS)
 _MAX_NAMES = 3
 
 #: Objects of a mechanism by role.
@@ -320,7 +314,7 @@ def orphan_parts(scene: bpy.types.Scene, active: bpy.types.Object | None = None)
 
     It is the mechanism of ``active``, if that is such a part, else of the first one.
     """
-    lost = [obj for obj in scene.objects if record_of(obj).role in COLLECTION_ROLES and record_of(obj).model is None]
+    lost = [obj for obj in scene.objects if record_of(obj).role in ROLE_COLLECTIONS and record_of(obj).model is None]
     held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
     if not held:
         return []
@@ -341,7 +335,7 @@ def find_model_collection(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.
         for child in scene.collection.children_recursive
         if child.all_objects.get(obj.name) == obj
         and all(
-            record_of(each).model == model for each in child.all_objects if record_of(each).role in COLLECTION_ROLES
+            record_of(each).model == model for each in child.all_objects if record_of(each).role in ROLE_COLLECTIONS
         )
     ]
     names = ROLE_COLLECTIONS.values()
