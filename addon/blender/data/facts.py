@@ -368,7 +368,7 @@ JOINT_PROPERTIES: PropertyTable = (
     ),
     PartProperty("frame_child", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="opening"),
     PartProperty("dofs", _PANEL, field="dofs"),
-    ValueProperty("active", _PANEL),
+    ValueProperty("active"),
     PartProperty("twin", _PANEL, field="twin"),
 )
 DOF_PROPERTIES: PropertyTable = (

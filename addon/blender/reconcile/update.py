@@ -19,7 +19,6 @@ from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..animation.actions import active_action
 from ..data.access import record_of, settings
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import (
@@ -96,8 +95,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    playing = active_action(rig)
-    report = write_parts(rig, edit, present, also, compared=() if playing is None else (playing,))
+    report = write_parts(rig, edit, present, also, motion)
     report.extend(motion.change())
     return report
 
@@ -107,11 +105,11 @@ def write_parts(
     edit: Edit,
     present: RigState,
     also: EditObjects = _NOTHING_ELSE,
-    compared: Collection[bpy.types.Action] = (),
+    motion: KeyframePoses | None = None,
 ) -> Report:
     """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
 
-    ``compared`` are Actions for which the caller does that.
+    ``motion`` is the motion that plays, if the caller does that.
     """
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
@@ -129,7 +127,7 @@ def write_parts(
         for part in every:
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
-    keys = KeyConversion(rig, present, edit, compared)
+    keys = KeyConversion(rig, present, edit, motion)
     report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
@@ -362,7 +360,6 @@ def write_body_record(
     record = record_of(obj)
     changed = bool(differing_values(BODY_PROPERTIES, body, before)) or (before is not None and body.name != before.name)
     push(record, BODY_PROPERTIES, body, before)
-    record.twin = body.twin or ""  # a copy's original may have the same
     _write_name(obj, body, before)
     if before is None or body.shapes is not before.shapes:
         _write_shapes(obj, body, source or obj, edit.shapes.get(body.id))
@@ -436,7 +433,7 @@ def write_joint_record(empty: bpy.types.Object, joint: Joint, before: Joint, edi
     if joint.dofs is not before.dofs:
         changed |= _write_dofs(empty, joint, before, edit.joints.get(joint.id))
     _write_assembled_values(record, joint.dofs, edit.assembled.get(joint.id))
-    if record_of(empty).twin != (joint.twin or ""):
+    if joint.twin != before.twin:
         record_of(empty).twin = joint.twin or ""
         changed.add("twin")
     if joint.name != before.name:

@@ -45,6 +45,20 @@ class JointEdit:
     numbers: Mapping[int, tuple[int, float]] | None = None
     convert: Callable[[Array], Array] | None = None
 
+    def converted(self, values: Array) -> Array:
+        """Return the new values (n, size) of previous ones (n, previous size) of the joint as it moved before."""
+        if self.convert is not None:
+            return self.convert(values)
+        if self.numbers is None:
+            return values
+        size = (
+            len(self.values) if self.values is not None else 1 + max((k for k, _ in self.numbers.values()), default=-1)
+        )
+        out = np.zeros((len(values), size))
+        for was, (now, factor) in self.numbers.items():
+            out[:, now] = factor * values[:, was]
+        return out
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -202,7 +216,7 @@ def _is_functional(joint: Joint) -> bool:
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
 #: Deviation of the cosine between axes up to which they are the same.
-_AXIS_TOLERANCE = 1e-6
+_AXIS_TOLERANCE = 1e-10
 
 
 def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> JointEdit:
@@ -236,12 +250,7 @@ def lost_motion(
         Distances and angles (rad), each (n,).
     """
     assert change.values is not None
-    if change.convert is not None:
-        after = change.convert(values)
-    else:
-        after = np.zeros((len(values), len(change.values)))
-        for was, (now, factor) in (change.numbers or {}).items():
-            after[:, now] = factor * values[:, was]
+    after = change.converted(values)
     one, other = _joint_with(old), _joint_with(new)
     moved = inverse(joint_motion(one, seen[None])) @ joint_motion(one, values)
     moves = inverse(joint_motion(other, change.values[None])) @ joint_motion(other, after)

@@ -183,3 +183,42 @@ def test_an_edit_keeps_all_objects_that_it_does_not_delete(
     assert getattr(bpy.ops.knuckle, operator)(**options) == {"FINISHED"}
     lost = [name for uid, name in before.items() if uid not in present()]
     assert len(lost) == gone, lost
+
+
+@pytest.mark.parametrize(
+    ("operator", "options", "fields"),
+    [
+        ("set_stops", {"to": "UPPER"}, {"upper", "use_upper"}),
+        ("switch_stops", {"on": False}, {"use_lower", "use_upper"}),
+        ("copy_joint", {"to": "SELECTED"}, {"lower", "upper", "use_lower", "use_upper", "gain", "max_force"}),
+        ("copy_joint", {"to": "TWINS"}, {"lower", "upper", "use_lower", "use_upper", "gain", "max_force", "position"}),
+    ],
+)
+def test_an_edit_of_values_changes_nothing_else(
+    blank: Any, operator: str, options: dict[str, Any], fields: set[str]
+) -> None:
+    """No other property of any record, such as the twin."""
+    import bpy
+
+    from addon.blender.data.access import record_of
+    from addon.blender.data.queries import parts
+    from tests.support.scenes import made, pick
+    from tests.support.snapshot import changed, snapshot
+
+    rig = made("hexapod.jm")
+    for bone in rig.pose.bones:
+        bone.rotation_euler.z = 0.11
+    empties = [obj for obj in parts(rig, "JOINT") if "Knee" in obj.name and len(record_of(obj).joint.dofs) == 1]
+    record_of(empties[-1]).joint.dofs[0].upper = 0.9
+    bpy.context.view_layer.update()
+    pick(*empties)
+    before = snapshot()
+    assert getattr(bpy.ops.knuckle, operator)(**options) == {"FINISHED"}
+    names = {obj.name for role in ("BODY", "JOINT", "SHAPE") for obj in parts(rig, role)}
+    paths = [path.split("/") for path in changed(before, snapshot())]
+    of_records = [path for path in paths if path[0] == "objects" and path[1] in names and path[2] == "knuckle"]
+    assert of_records
+    shown = {
+        path[-1].removeprefix("each_").removesuffix("_angle") for path in of_records
+    }  # what panels display of them
+    assert shown <= fields
