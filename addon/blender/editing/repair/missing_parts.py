@@ -35,6 +35,7 @@ from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
 from ...rig.joint_frames import JointBodyIds, has_lost_body, lost_ends, read_body, read_joint
 from ...scene.collections import ROLE_COLLECTIONS, has_base_name
+from ...scene.read.mechanism import own_ids
 
 #: Label of the remedy of findings about missing parts.
 REBUILD_LABEL = "Rebuild Missing Parts"
@@ -121,19 +122,26 @@ def unmoved_bodies(
 ) -> list[bpy.types.Object]:
     """Return the bodies that nothing in the armature moves.
 
-    The joints with bones connect them neither to the world nor to a body that a root bone carries.
+    The joints with bones connect them neither to the world nor to a body that a root bone carries. Copies have no
+    bones.
     """
     bones, roots = bone_counts_and_roots(rig)
+    objects, empties = list(bodies), list(empties)
+    ids = own_ids(objects) | own_ids(empties)
     beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
     for empty in empties:
-        joint, count = record_of(empty).joint, bones.get(record_of(empty).source_id, 0)
+        joint, count = record_of(empty).joint, bones.get(ids[empty], 0)
         if count and count >= _bone_count(joint):
             parent, child = joint.parent, joint.child
             beside.setdefault(parent, []).append(child)
             beside.setdefault(child, []).append(parent)
-    objects, carried = list(bodies), set[bpy.types.Object | None]()
+    carried = set[bpy.types.Object | None]()
     for start in (None, *objects, *beside):  # deleted bodies that Blender kept may be roots as well
-        reached = [start] if start not in carried and (start is None or record_of(start).source_id in roots) else []
+        reached = (
+            [start]
+            if start not in carried and (start is None or ids.get(start, record_of(start).source_id) in roots)
+            else []
+        )
         while reached:
             body = reached.pop()
             if body not in carried:
