@@ -14,7 +14,7 @@ import numpy as np
 from .kinematics import joint_motion, joint_values_from_transform
 from .model import DOF_SIZE, Array, Dof, Joint
 from .stops import joint_stops, stop_excess
-from .transforms import inverse, rotation_matrix, rotation_vector
+from .transforms import inverse, rotation_matrix, rotation_vector, wrap_angle
 
 #: Number of worst joints that are listed by default.
 WORST_JOINT_COUNT = 3
@@ -309,7 +309,7 @@ def _tracking_error(held: MeasuredJoint, values: Array, angles: Sequence[bool]) 
     at = 0
     for dof in held.joint.dofs:
         if dof.kind == "rotation":
-            error[:, at] = np.abs((targets[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
+            error[:, at] = np.abs(wrap_angle(targets[:, at] - values[:, at]))
         elif DOF_SIZE[dof.kind] > 1:  # its rotation is a vector
             turn = slice(at, at + 3)
             both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(targets[:, turn])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import DOF_SIZE, Array, Dof
+from .transforms import wrap_angle
 
 #: Lower and upper stop of a joint value (rad or length units), None where there is none.
 StopPair = tuple[float | None, float | None]
@@ -81,11 +82,6 @@ _GIMBAL_LOCK_COSINE = 1e-3
 _ANGLE_TOLERANCE = 1e-6
 
 
-def wrap_angles(angles: Array) -> Array:
-    """Wrap angles (rad) to [-pi, pi)."""
-    return (angles + np.pi) % (2.0 * np.pi) - np.pi
-
-
 def clamp_angles(angles: Array, lower: Array | float, upper: Array | float) -> Array:
     """Clamp angles to their stops; where the lower stop is above the upper one, the upper one wins."""
     return np.minimum(np.maximum(angles, lower), upper)
@@ -109,13 +105,13 @@ def is_limit_exact(angles: Array, lower: Array, upper: Array, middle: NDArray[np
         (n,), True where the matrix is sufficient; False where that is not certain.
     """
     rows = np.arange(len(angles))
-    first = wrap_angles(angles)
-    second = wrap_angles(first + np.pi)
-    second[rows, middle] = wrap_angles(np.pi - first[rows, middle])
+    first = wrap_angle(angles)
+    second = wrap_angle(first + np.pi)
+    second[rows, middle] = wrap_angle(np.pi - first[rows, middle])
     more = np.abs(second).sum(axis=1) - np.abs(first).sum(axis=1)
     held = clamp_angles(angles, lower, upper)
     close = _ANGLE_TOLERANCE * (1.0 + np.abs(held))
-    kept = np.abs(wrap_angles(clamp_angles(first, lower, upper) - held)) <= close
+    kept = np.abs(wrap_angle(clamp_angles(first, lower, upper) - held)) <= close
     free = np.isneginf(lower) & np.isposinf(upper)
     seam = (np.pi - np.abs(first) < _HALF_TURN_TOLERANCE) & ~free
     straight = (more > _TIE_TOLERANCE) & kept.all(axis=1) & ~seam.any(axis=1)

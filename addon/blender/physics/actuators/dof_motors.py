@@ -17,7 +17,7 @@ from mathutils import Matrix
 from numpy.typing import NDArray
 
 from ....core.model import DOF_SIZE, Array
-from ....core.transforms import rotation_matrix, rotation_vector
+from ....core.transforms import rotation_matrix, rotation_vector, wrap_angle
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleMotor
 from ..constraints.constraints import UNREACHABLE_VELOCITY
@@ -188,13 +188,13 @@ class DofMotors:
                     ends = [rotation_matrix(each[..., at : at + size][some]) for each in (to, since)]
                     moved[some] = rotation_vector(ends[0] @ np.swapaxes(ends[1], -1, -2))
             elif kind == "rotation":
-                out[..., at] = (out[..., at] + math.pi) % (2.0 * math.pi) - math.pi
+                out[..., at] = wrap_angle(out[..., at])
             at += size
         return out
 
     def short(self, change: float) -> float:
         """Return a change of the first joint value, the short way round for an angle."""
-        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.group.angular[0] else change
+        return wrap_angle(change) if self.group.angular[0] else change
 
     def command(
         self,

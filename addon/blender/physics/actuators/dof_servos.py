@@ -20,6 +20,7 @@ import numpy as np
 
 from ....core.joint_types import closed_form_coordinates
 from ....core.model import DOF_SIZE, Array, Dof
+from ....core.transforms import nearest_angle
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings, world_of
 from ...data.channels import Channel, block_rotation, servo_channels
@@ -87,8 +88,7 @@ class ScrewCoupling(JointActuator):
         actual = self.motors.look(poses, rate)
         turned, moved = actual[0].tolist()
         if self._turned is None:  # the nearest to the translation's: it may begin after several turns
-            turns = (moved / self.pitch - turned) / (2.0 * math.pi) if self.pitch else 0.0
-            self._turned = turned + 2.0 * math.pi * round(turns)
+            self._turned = nearest_angle(turned, moved / self.pitch) if self.pitch else turned
         self._turned += self.motors.short(turned - self._turned)
         push = self._push(moved - self.pitch * self._turned, 1.0 / rate)
         course = self.motors.course

@@ -24,7 +24,7 @@ from ....core.mjcf import Mjcf, can_close_loop, to_mjcf
 from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
 from ....core.report import Message
 from ....core.run_metrics import BodyDifference, SimulationRecord, body_differences
-from ....core.transforms import inverse
+from ....core.transforms import inverse, nearest_angle
 from ...data.access import record_of, rigid_body_of, settings
 from ...data.channels import settings_curves
 from ...data.queries import file_name, parts
@@ -162,7 +162,7 @@ def _initial_dofs(joint: Joint, values: Array, begun: Array | None) -> list[Dof]
         else:
             value = float(own[0])
             if dof.kind == "rotation" and begun is not None:
-                value += 2.0 * math.pi * round((float(begun[at]) - value) / (2.0 * math.pi))
+                value = nearest_angle(value, float(begun[at]))
             out.append(replace(dof, position=value))
         at += len(own)
     return out
