@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..core.joint_types import closed_form_coordinates
 from ..core.kinematics import joint_values_from_transform
 from ..core.mass_properties import body_inertia
-from ..core.model import DOF_SIZE, Array, Body, Dof, Joint
+from ..core.model import DOF_SIZE, Array, Body, Dof, Joint, first_indices
 from ..core.overlay_geometry import (
     DofGlyphs,
     OverlayDrawing,
@@ -481,7 +481,7 @@ def _dof_reader(dofs: list[Dof]) -> DofReader:
     if quick is not None:
         return quick
     joint = Joint("", "", "", None, None, dofs=dofs)
-    places = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs[:-1])])
+    places = first_indices(dofs)[:-1]
     return lambda motion: joint_values_from_transform(joint, motion[None])[0][places]
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, dof_slices, first_indices
 from .transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
@@ -216,10 +216,7 @@ def _choose_root(
 
 def initial_joint_values(mechanism: Mechanism) -> dict[str, Array]:
     """Return the initial joint values: id -> (1, size of the joint), as ``Tree.forward`` takes them."""
-    return {
-        joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
-        for joint in mechanism.joints
-    }
+    return {joint.id: joint.initial[None] for joint in mechanism.joints}
 
 
 def joint_values_from_poses(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
@@ -284,8 +281,7 @@ def joint_motion(joint: Joint, value: Array) -> Array:
 
 def _nearest_joint_values(joint: Joint, transform: Array, rounds: int = 30) -> Array:
     """Solve for several coordinates at once by Gauss-Newton, all poses together, starting from zero."""
-    size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
-    n = len(transform)
+    n, size = len(transform), joint.size
     value = np.zeros((n, size))
     step = 1e-7
 
@@ -474,19 +470,16 @@ def split_coordinates(dofs: Sequence[Dof], values: Array | None) -> list[Array]:
     """Split the values (size,) of a joint by its degrees of freedom; None: the file's initial values."""
     if values is None or not dofs:
         return [dof.initial for dof in dofs]
-    return np.split(values, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
+    return np.split(values, first_indices(dofs)[1:-1])
 
 
 def split_by_dof(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:
         value = value.reshape(-1, 1)
-    out, at = [], 0
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        out.append((dof, value[:, at] if size == 1 else value[:, at : at + size]))
-        at += size
-    return out
+    return [
+        (dof, value[:, own.start] if DOF_SIZE[dof.kind] == 1 else value[:, own]) for dof, own in dof_slices(joint.dofs)
+    ]
 
 
 def _is_along_z(dof: Dof) -> bool:

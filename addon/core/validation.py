@@ -175,8 +175,7 @@ def _format_value(value: float, dof: Dof) -> str:
 def _values_with_stops(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof, float]]:
     """Yield joints with what has the stops of each of their values, and the initial value."""
     for joint in mechanism.joints:
-        begins = np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])
-        for dof, value in zip(value_dofs(joint.dofs), begins.tolist(), strict=True):
+        for dof, value in zip(value_dofs(joint.dofs), joint.initial.tolist(), strict=True):
             if dof is not None:
                 yield joint, dof, value
 

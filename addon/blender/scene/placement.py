@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from ...core.bounds import body_radius, scenery_bodies
 from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...core.loops.closure import (
     close_loops,
-    initial_joint_position,
     initial_joint_positions,
     input_joint_order,
     loop_openings,
@@ -24,7 +22,7 @@ from ...core.loops.closure import (
 from ...core.loops.linkage_solver import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.mass_properties import body_center
-from ...core.model import DOF_SIZE, Array, Body, Mechanism
+from ...core.model import Array, Body, Mechanism, first_indices
 from ...core.report import FormatError, Message, Report
 from ...core.transforms import rotation_with_z
 from ...core.up_axis import UpAxis, upright_transform
@@ -47,8 +45,7 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
     positions, before, after = close_loops(mechanism, tree)
     joints = {joint.id: joint for joint in mechanism.joints}
     moved = sum(
-        np.abs(start - initial_joint_position(joints[own])).max(initial=0.0) > OPEN_LOOP_TOLERANCE
-        for own, start in positions.items()
+        np.abs(start - joints[own].initial).max(initial=0.0) > OPEN_LOOP_TOLERANCE for own, start in positions.items()
     )
     worst = max(before, key=lambda chord: max(before[chord]))
     left = max(map(max, after.values()))
@@ -395,7 +392,7 @@ def _plan_chain(
     """
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
-    firsts = [0, *accumulate(DOF_SIZE[dof.kind] for dof in link.joint.dofs)]
+    firsts = first_indices(link.joint.dofs)
     for degrees in chain:
         step = len(made)
         turn = None if degrees.block is None else kept.turns.get((link.joint.id, firsts[degrees.block]))

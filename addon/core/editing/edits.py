@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism
+from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism, first_indices
 from ..report import Message
 from ..transforms import inverse
 
@@ -280,11 +280,6 @@ def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Ar
     """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
     near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
     return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
-
-
-def first_indices(dofs: Sequence[Dof]) -> list[int]:
-    """Return the index of the first value of each degree of freedom, and the number of all values."""
-    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
 
 
 def _joint_with(dofs: Sequence[Dof]) -> Joint:

@@ -22,23 +22,13 @@ from ..kinematics import (
 )
 from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, dof_slices
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair
 from ..transforms import inverse, rotation_matrix
-from .edits import (
-    Edit,
-    JointEdit,
-    body_by_id,
-    change_of_values,
-    convert_values,
-    first_indices,
-    joint_by_id,
-    with_bodies,
-    with_joints,
-)
+from .edits import Edit, JointEdit, body_by_id, change_of_values, convert_values, joint_by_id, with_bodies, with_joints
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
@@ -81,7 +71,7 @@ def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[
         seen: The joint values (size,) of the old ones as seen.
     """
     joint = joint_by_id(mechanism)[joint_id]
-    start = _concatenate(dof.initial for dof in joint.dofs)
+    start = joint.initial
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
         _set_initial_values(made, convert_values(joint.dofs, dofs, start))
@@ -114,10 +104,6 @@ def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
             dof.position = float(begins[0])
         else:
             dof.start = tuple(begins.tolist()) if begins.any() else ()
-
-
-def _concatenate(coordinates: Iterable[Array]) -> Array:
-    return np.concatenate([np.zeros(0), *coordinates])
 
 
 # ---------------------------------------------------------------- values
@@ -371,15 +357,12 @@ def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
 
 
 def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
-    sizes = [DOF_SIZE[dof.kind] for dof in dofs]
-    firsts, ends = first_indices(dofs), np.cumsum([0, *sizes[::-1]]).tolist()
     numbers: dict[int, tuple[int, float]] = {}
     values = [np.zeros(0)]
-    for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):
-        first = firsts[len(dofs) - 1 - place]
-        numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
+    for dof, own in reversed([*dof_slices(dofs)]):
+        numbers |= {index: (len(numbers) + k, -1.0) for k, index in enumerate(range(own.start, own.stop))}
         if pose is not None:
-            values.append(_reversed_values(pose[first : first + size], dof.kind))
+            values.append(_reversed_values(pose[own], dof.kind))
     return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
 
 
@@ -462,7 +445,7 @@ def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
             raise ValueError(Message("{}: not a body of {}", repr(end), repr(mechanism.name)))
     if joint.parent == joint.child:
         raise ValueError("Joint: both ends are the same body. Select another body")
-    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs))
+    start = np.zeros(joint.size)
     return Edit(mechanism, with_joints(mechanism, [joint]), {joint.id: JointEdit(start)})
 
 

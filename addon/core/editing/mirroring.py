@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kinematics import joint_frames_world
 from ..mass_properties import body_center
-from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane
+from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane, dof_slices
 from ..report import Message, Report, abbreviate_names, count_with_noun
 from ..transforms import inverse
 from .sides import Sides, find_sides
@@ -206,15 +206,11 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
 
 @dataclass(frozen=True, eq=False)
 class _DofAxis:
-    """Degree of freedom with the index of its first coordinate and its axis, mapped to the counterpart's frame."""
+    """Degree of freedom with the indices of its values and its axis, mapped to the counterpart's frame."""
 
     dof: Dof
-    at: int
+    indices: tuple[int, ...]
     axis: Array
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(range(self.at, self.at + DOF_SIZE[self.dof.kind]))
 
 
 def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[DofMap, ...], float]:
@@ -233,7 +229,7 @@ def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> t
     turn = reflected[:3, :3]
     sense = -1.0 if swapped else 1.0
     mine = [
-        _DofAxis(s.dof, s.at, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis)
+        _DofAxis(s.dof, s.indices, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis)
         for s in _dof_axes(joint)
     ]
     its = _dof_axes(other)
@@ -257,7 +253,7 @@ def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> t
             along = float(step.axis @ its_step.axis)
             nearest = min(nearest, abs(along))
             matrix = np.array([[np.sign(along)]])
-        parts.append(DofMap(kind, step.numbers, its_step.numbers, matrix))
+        parts.append(DofMap(kind, step.indices, its_step.indices, matrix))
     return tuple(sorted(parts, key=lambda part: part.of)), nearest
 
 
@@ -267,11 +263,7 @@ def unit_axis(axis: Array) -> Array:
 
 
 def _dof_axes(joint: Joint) -> list[_DofAxis]:
-    out, at = [], 0
-    for dof in joint.dofs:
-        out.append(_DofAxis(dof, at, unit_axis(dof.axis)))
-        at += DOF_SIZE[dof.kind]
-    return out
+    return [_DofAxis(dof, (*range(own.start, own.stop),), unit_axis(dof.axis)) for dof, own in dof_slices(joint.dofs)]
 
 
 def _pair_dofs(mine: list[_DofAxis], its: list[_DofAxis]) -> list[tuple[_DofAxis, _DofAxis]] | None:

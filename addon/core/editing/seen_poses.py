@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kinematics import Tree, joint_motion, joint_values_from_poses, joint_values_from_transform
-from ..loops.closure import initial_joint_position
 from ..loops.designs import close_designs, design_loop_errors, shift_dof_zero, shift_value_zero
 from ..model import Array, Body, Joint, Mechanism
 from ..transforms import inverse
@@ -147,7 +146,7 @@ class _PosePreserver:
     def _place_body(self, joint: Joint, carrier: str | None, body: str) -> None:
         place = self.placement
         if body in place.made:
-            start = place.values.get(joint.id, initial_joint_position(joint))
+            start = place.values.get(joint.id, joint.initial)
             self.seen[body] = self._led(self.seen[carrier], joint, carrier, start)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)

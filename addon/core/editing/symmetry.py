@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..mass_properties import body_center
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
+from ..model import Array, Body, Dof, Joint, Mechanism, Plane
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
 from .edits import Edit, JointEdit, body_by_id, change_of_values, joint_by_id, with_bodies, with_joints
@@ -189,8 +189,7 @@ def add_twins(
     for joint in single:
         twin = twins[joint.id]
         parts = twin_dof_maps(joint, twin, plane, mates, known)
-        size = sum(DOF_SIZE[dof.kind] for dof in twin.dofs)
-        values = mirror_values(pose[joint.id], parts, size) if joint.id in pose else None
+        values = mirror_values(pose[joint.id], parts, twin.size) if joint.id in pose else None
         edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
     after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
     return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()})
@@ -322,7 +321,7 @@ def mirror_twins(
             twins.append(mirror_joint(joint, plane, mates, known, its))
         except ValueError:  # the twin has other degrees of freedom
             twins.append(retype_twin(joint, plane, mates, known, its))
-            seen = pose.get(its.id, np.concatenate([np.zeros(0), *(dof.initial for dof in its.dofs)]))
+            seen = pose.get(its.id, its.initial)
             edits[its.id] = replace(change_of_values(its.dofs, twins[-1].dofs, seen), held=None)
         begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
     return Edit(mechanism, with_joints(after, twins), edits, images=images, assembled=begun)
@@ -374,11 +373,9 @@ def _assembled_image(
     """Return the initial values of a joint's twin, by its id, where either of the two is assembled."""
     if assembled.keys().isdisjoint((joint.id, twin.id)):
         return {}
-    values = assembled.get(joint.id)
-    if values is None:
-        values = np.concatenate([dof.initial for dof in joint.dofs])
+    values = assembled.get(joint.id, joint.initial)
     parts = twin_dof_maps(joint, twin, plane, mates, bodies)
-    return {twin.id: mirror_values(values, parts, sum(DOF_SIZE[dof.kind] for dof in twin.dofs)) + 0.0}
+    return {twin.id: mirror_values(values, parts, twin.size) + 0.0}
 
 
 # ---------------------------------------------------------------- differences

@@ -19,7 +19,7 @@ from itertools import permutations, product
 import numpy as np
 
 from ..kinematics import joint_frame_world
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape, dof_slices
 from ..report import Message
 from ..transforms import inverse
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
@@ -306,7 +306,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[st
     Returns:
         Names of what cannot be mirrored: the stops and springs of single axes of balls whose axes are oblique.
     """
-    own, its = _dofs_by_index(joint), _dofs_by_index(twin)
+    own, its = ({values.start: dof for dof, values in dof_slices(each.dofs)} for each in (joint, twin))
     left_out = []
     for part in parts:
         source, target = own[part.of[0]], its[part.to[0]]
@@ -326,15 +326,6 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[st
         for row, column in enumerate(np.abs(part.matrix).argmax(axis=1)):
             _copy_dof(source.parts[column], target.parts[row], float(part.matrix[row, column]))
     return left_out
-
-
-def _dofs_by_index(joint: Joint) -> dict[int, Dof]:
-    """Map the index of the first coordinate to the degree of freedom."""
-    out, at = {}, 0
-    for dof in joint.dofs:
-        out[at] = dof
-        at += DOF_SIZE[dof.kind]
-    return out
 
 
 def _copy_dof(source: Dof, target: Dof, sign: float) -> None:

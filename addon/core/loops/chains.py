@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kinematics import Link, Tree
-from ..model import DOF_SIZE, Array, Dof, Joint
+from ..model import Array, Dof, Joint, dof_slices
 from ..transforms import (
     IDENTITY_POSE,
     inverse,
@@ -236,8 +236,9 @@ class _ChainBuilder:
         """Append the motion of a joint, or its inverse."""
         if not joint.dofs:
             return
-        at, moves = self._columns[joint.id].start, []
-        for dof in joint.dofs:
+        moves = []
+        for dof, own in dof_slices(joint.dofs):
+            at = self._columns[joint.id].start + own.start
             moves += (
                 [(dof, at)]
                 if dof.kind != "free"
@@ -245,7 +246,6 @@ class _ChainBuilder:
             )
             if dof.kind == "free":
                 moves.append((Dof("ball"), at))
-            at += DOF_SIZE[dof.kind]
         for dof, column in reversed(moves) if inverted else moves:
             self._add(dof, column, -1.0 if inverted else 1.0)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from .. import naming
-from ..model import DOF_SIZE, Dof, Mechanism, Motion, Trajectory
+from ..model import Mechanism, Motion, Trajectory, are_angles
 from ..report import Message
 from ..stops import StopPair, joint_stops
 
@@ -182,15 +182,8 @@ def mechanism_servos(mechanism: Mechanism, active: bool = True) -> dict[str, Ser
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
     return {
-        name: Servo(name, joint.id, slides, *stops)
+        name: Servo(name, joint.id, not angle, *stops)
         for joint in mechanism.joints
         if firsts.get(joint.id) is joint and joint.active == active
-        for name, slides, stops in zip(names[joint.id], _linear_flags(joint.dofs), joint_stops(joint.dofs), strict=True)
+        for name, angle, stops in zip(names[joint.id], are_angles(joint.dofs), joint_stops(joint.dofs), strict=True)
     }
-
-
-def _linear_flags(dofs: Iterable[Dof]) -> Iterator[bool]:
-    """Yield for each coordinate whether it is a length."""
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        yield from ([dof.kind == "translation"] if size == 1 else [number >= 3 for number in range(size)])
