@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, dof_slices, first_indices
+from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, first_indices
 from .transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
@@ -121,9 +121,7 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
         mechanism: The mechanism.
         placed_roots: Bodies (ids) that are roots before all of these; as a mapping to ranks, those of the highest rank.
     """
-    index: dict[str, int] = {}
-    for number, body in enumerate(mechanism.bodies):
-        index.setdefault(body.id, number)
+    index = body_indices(mechanism)
     touching: dict[str | None, list[Joint]] = {body_id: [] for body_id in index}
     touching[None] = []
     for joint in mechanism.joints:
@@ -214,6 +212,11 @@ def _choose_root(
     return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
 
 
+def body_indices(mechanism: Mechanism) -> dict[str, int]:
+    """Return the index of each body in a mechanism by id; of several with the same id that of the first."""
+    return {body.id: number for number, body in reversed([*enumerate(mechanism.bodies)])}
+
+
 def initial_joint_values(mechanism: Mechanism) -> dict[str, Array]:
     """Return the initial joint values: id -> (1, size of the joint), as ``Tree.forward`` takes them."""
     return {joint.id: joint.initial[None] for joint in mechanism.joints}
@@ -224,7 +227,7 @@ def joint_values_from_poses(mechanism: Mechanism, poses: Array) -> dict[str, Arr
 
     Angles are in (-pi, pi]. Motion outside the joint's degrees of freedom (joint separation) is ignored.
     """
-    index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
+    index = body_indices(mechanism)
     out: dict[str, Array] = {}
     for joint in mechanism.joints:
         if joint.active:
@@ -329,7 +332,7 @@ def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
 
 def _joint_sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
     """Return the design poses (n, 4, 4) of all joints' frames as their parents, or their children, carry them."""
-    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+    poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     here, joints = np.eye(4), mechanism.joints
     carriers = np.array([poses.get(getattr(joint, side) or "", here) for joint in joints]).reshape(-1, 4, 4)
     return carriers @ np.array([getattr(joint, f"frame_{side}") for joint in joints]).reshape(-1, 4, 4)

@@ -403,3 +403,30 @@ class Mechanism:
     behaviours: Any = None  # gait.behaviors.Behaviours, where the file has a gait
     source: Source = field(default_factory=Source)
     report: Any = None  # core.report.Report of reading the file
+
+
+class HasId(Protocol):
+    """Part of a mechanism."""
+
+    id: str
+
+
+_Part = TypeVar("_Part", bound=HasId)
+
+
+def by_id(parts: Iterable[_Part]) -> dict[str, _Part]:
+    """Return bodies or joints by id, in their order; of several with the same id the first, as readers of files do."""
+    out: dict[str, _Part] = {}
+    for part in parts:
+        out.setdefault(part.id, part)
+    return out
+
+
+def body_by_id(mechanism: Mechanism) -> dict[str, Body]:
+    """Return the bodies of a mechanism by id."""
+    return by_id(mechanism.bodies)
+
+
+def joint_by_id(mechanism: Mechanism) -> dict[str, Joint]:
+    """Return the joints of a mechanism by id."""
+    return by_id(mechanism.joints)

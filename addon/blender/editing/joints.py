@@ -16,13 +16,13 @@ from mathutils.bvhtree import BVHTree
 
 from ...core.editing import joints as edits
 from ...core.editing import limbs
-from ...core.editing.edits import Edit, body_by_id, joint_by_id, with_joints
+from ...core.editing.edits import Edit, with_joints
 from ...core.editing.limbs import Limb
 from ...core.editing.mirroring import mirror_values
 from ...core.editing.sides import pairs_by_twin
 from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin, twin_dof_maps
 from ...core.kinematics import joint_frame_world
-from ...core.model import Array, Mechanism, Plane
+from ...core.model import Array, Mechanism, Plane, body_by_id, joint_by_id
 from ...core.report import Message, Report
 from ...core.transforms import rotation_with_z
 from ..data.access import record_of

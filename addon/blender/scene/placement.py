@@ -22,7 +22,7 @@ from ...core.loops.closure import (
 from ...core.loops.linkage_solver import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.mass_properties import body_center
-from ...core.model import Array, Body, Mechanism, first_indices
+from ...core.model import Array, Body, Mechanism, body_by_id, first_indices, joint_by_id
 from ...core.report import FormatError, Message, Report
 from ...core.transforms import rotation_with_z
 from ...core.up_axis import UpAxis, upright_transform
@@ -43,7 +43,7 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
     if max(map(max, loop_openings(mechanism, tree=tree).values()), default=0.0) <= OPEN_LOOP_TOLERANCE:
         return {}
     positions, before, after = close_loops(mechanism, tree)
-    joints = {joint.id: joint for joint in mechanism.joints}
+    joints = joint_by_id(mechanism)
     moved = sum(
         np.abs(start - joints[own].initial).max(initial=0.0) > OPEN_LOOP_TOLERANCE for own, start in positions.items()
     )
@@ -290,7 +290,7 @@ def make_plan(
     Raises:
         FormatError: If positions or angles exceed Blender's range.
     """
-    bodies = {body.id: body for body in reversed(mechanism.bodies)}
+    bodies = body_by_id(mechanism)
     _check_numbers(mechanism)
     tree = tree or spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)

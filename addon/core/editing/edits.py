@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism, first_indices
+from ..model import (
+    DOF_SIZE,
+    Array,
+    Assembly,
+    Body,
+    Dof,
+    HasId,
+    Joint,
+    Mechanism,
+    body_by_id,
+    first_indices,
+    joint_by_id,  # noqa: F401
+)
 from ..report import Message
 from ..transforms import inverse
-
-
-class HasId(Protocol):
-    """Part of a mechanism."""
-
-    id: str
-
 
 Part = TypeVar("Part", bound=HasId)
 
@@ -82,16 +87,6 @@ class Edit:
         joints, copies = {**self.joints, **other.joints}, {**self.copies, **other.copies}
         images, assembled = {**self.images, **other.images}, {**self.assembled, **other.assembled}
         return Edit(self.before, other.after, joints, copies, images, assembled)
-
-
-def body_by_id(mechanism: Mechanism) -> dict[str, Body]:
-    """Return the bodies of a mechanism by id; of several with the same id the first."""
-    return {body.id: body for body in reversed(mechanism.bodies)}
-
-
-def joint_by_id(mechanism: Mechanism) -> dict[str, Joint]:
-    """Return the joints of a mechanism by id; of several with the same id the first."""
-    return {joint.id: joint for joint in reversed(mechanism.joints)}
 
 
 def with_joints(mechanism: Mechanism, joints: Iterable[Joint]) -> Mechanism:

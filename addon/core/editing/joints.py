@@ -22,13 +22,13 @@ from ..kinematics import (
 )
 from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, dof_slices
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, joint_by_id
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, body_by_id, change_of_values, convert_values, joint_by_id, with_bodies, with_joints
+from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.

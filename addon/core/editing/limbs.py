@@ -11,10 +11,10 @@ import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane
+from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
 from ..transforms import inverse
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
+from .edits import Edit, JointEdit, with_bodies, with_joints
 from .sides import pairs_by_twin
 
 

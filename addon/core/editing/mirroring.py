@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kinematics import joint_frames_world
 from ..mass_properties import body_center
-from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane, dof_slices
+from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane, body_by_id, dof_slices, joint_by_id
 from ..report import Message, Report, abbreviate_names, count_with_noun
 from ..transforms import inverse
 from .sides import Sides, find_sides
@@ -94,10 +94,10 @@ def motion_mirror(mechanism: Mechanism, normal: Array | None = None) -> MotionMi
     """
     sides = find_sides(mechanism, normal)
     frames = joint_frames_world(mechanism)
-    every = {joint.id: joint for joint in reversed(mechanism.joints)}
+    every = joint_by_id(mechanism)
     heights = {key: sides.plane.height(frame[:3, 3]) for key, frame in frames.items()}
     out = MotionMirror(sides, {}, heights)
-    bodies = {body.id: body for body in mechanism.bodies}
+    bodies = body_by_id(mechanism)
     rough: dict[str, float] = {}
     lone = []
     for joint in mechanism.joints:

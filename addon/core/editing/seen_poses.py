@@ -17,7 +17,7 @@ import numpy as np
 
 from ..kinematics import Tree, joint_motion, joint_values_from_poses, joint_values_from_transform
 from ..loops.designs import close_designs, design_loop_errors, shift_dof_zero, shift_value_zero
-from ..model import Array, Body, Joint, Mechanism
+from ..model import Array, Body, Joint, Mechanism, body_by_id, joint_by_id
 from ..transforms import inverse
 
 #: Largest relative difference of equal poses, whose numbers come from 32-bit floats.
@@ -81,7 +81,7 @@ class _PosePreserver:
 
     def __init__(self, tree: Tree, placement: PosedState) -> None:
         self.tree, self.placement = tree, placement
-        self.bodies = {body.id: body for body in reversed(tree.mechanism.bodies)}
+        self.bodies = body_by_id(tree.mechanism)
         self.design: dict[str | None, Array] = {None: np.eye(4)}
         self.seen: dict[str | None, Array] = {None: np.eye(4)}
         for own, body in self.bodies.items():
@@ -114,7 +114,7 @@ class _PosePreserver:
 
     def _close(self, held: DesignUpdate, before: Mapping[str, float]) -> None:
         """Change the design pose of loops that the edit opened, so that they are closed there."""
-        mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
+        mechanism, joints = self.tree.mechanism, joint_by_id(self.tree.mechanism)
         seen = held.coordinates(mechanism)
         placement = self.placement
         zeros = close_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane
+from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
+from .edits import Edit, JointEdit, with_joints
 from .joints import delete_parts
 from .sides import pairs_by_twin
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..mass_properties import body_center
-from ..model import Array, Body, Dof, Joint, Mechanism, Plane
+from ..model import Array, Body, Dof, Joint, Mechanism, Plane, body_by_id, by_id, joint_by_id
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
-from .edits import Edit, JointEdit, body_by_id, change_of_values, joint_by_id, with_bodies, with_joints
+from .edits import Edit, JointEdit, change_of_values, with_bodies, with_joints
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
@@ -59,21 +59,17 @@ def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) ->
             hundredth of the mechanism's size. Such pairs are also alike (types of shapes and mass; kinds of dofs), and
             no other part is as near.
     """
-    bodies, joints = {body.id: body_center(body) for body in mechanism.bodies}, _joint_positions(mechanism)
+    bodies = {own: body_center(body) for own, body in body_by_id(mechanism).items()}
+    joints = {own: frame[:3, 3] for own, frame in joint_frames_world(mechanism).items()}
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
     size = float(np.ptp(every, axis=0).max()) if len(every) else 0.0
     reach = max(near if near is not None else 0.01 * size, 1e-9)
-    free_bodies = {body.id: body for body in mechanism.bodies if not body.twin}
-    free_joints = {joint.id: joint for joint in mechanism.joints if not joint.twin}
+    free_bodies = by_id(body for body in mechanism.bodies if not body.twin)
+    free_joints = by_id(joint for joint in mechanism.joints if not joint.twin)
     return [
         *_twin_candidates("body", free_bodies, {key: bodies[key] for key in free_bodies}, plane, reach),
         *_twin_candidates("joint", free_joints, {key: joints[key] for key in free_joints}, plane, reach),
     ]
-
-
-def _joint_positions(mechanism: Mechanism) -> dict[str, Array]:
-    bodies = {body.id: body for body in mechanism.bodies}
-    return {joint.id: joint_frame_world(joint, bodies)[:3, 3] for joint in mechanism.joints}
 
 
 def _twin_candidates(
@@ -395,8 +391,8 @@ class TwinDifference:
 
 def compare_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifference]:
     """Compare the halves of a mechanism pair by pair: each part with the mirror image of its twin."""
-    bodies = {body.id: body for body in mechanism.bodies}
-    joints = {joint.id: joint for joint in mechanism.joints}
+    bodies = body_by_id(mechanism)
+    joints = joint_by_id(mechanism)
     size = max((float(np.abs(body.pose[:3, 3]).max()) for body in mechanism.bodies), default=0.0) or 1.0
     out: list[TwinDifference] = []
     for first, second in _each_pair(sides.bodies, bodies):
@@ -517,9 +513,10 @@ def compare_parents(mechanism: Mechanism, sides: Sides) -> Iterator[TwinDifferen
     for joint in mechanism.joints:
         beside[joint.parent].add(joint.child)
         beside[joint.child].add(joint.parent)
-    order = {body.id: number for number, body in enumerate(mechanism.bodies)}
+    tree = spanning_tree(mechanism)
+    order = tree.index
     paired = {frozenset((joint.id, sides.joints[joint.id])) for joint in mechanism.joints if joint.id in sides.joints}
-    carried_by = {link.body: link.joint.id for link in spanning_tree(mechanism).links}
+    carried_by = {link.body: link.joint.id for link in tree.links}
     for first, second in sides.bodies.items():
         if not (first in order and second in order and order[first] < order[second]):
             continue

@@ -19,7 +19,20 @@ from itertools import permutations, product
 import numpy as np
 
 from ..kinematics import joint_frame_world
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape, dof_slices
+from ..model import (
+    DOF_SIZE,
+    Array,
+    Body,
+    Dof,
+    Joint,
+    Mechanism,
+    Plane,
+    Restraint,
+    Shape,
+    body_by_id,
+    dof_slices,
+    joint_by_id,
+)
 from ..report import Message
 from ..transforms import inverse
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
@@ -407,7 +420,7 @@ class _RestraintMirror:
         return cls(
             mechanism,
             plane,
-            {body.id: body for body in mechanism.bodies},
+            body_by_id(mechanism),
             pairs_by_twin(mechanism.bodies),
             pairs_by_twin(mechanism.joints),
         )
@@ -438,7 +451,7 @@ class _RestraintMirror:
         """Return the sign of a joint's value in its twin, 1 without a joint; None where it has no single image."""
         if joint is None:
             return 1.0
-        known = {each.id: each for each in self.mechanism.joints}
+        known = joint_by_id(self.mechanism)
         parts = twin_dof_maps(known[joint], known[self.joints[joint]], self.plane, self.bodies, self.known)
         return float(parts[0].matrix[0, 0]) if len(parts) == 1 and len(parts[0].of) == 1 else None
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import naming
-from ..model import Array, Mechanism, Motion, Trajectory
+from ..model import Array, Mechanism, Motion, Trajectory, body_by_id, joint_by_id
 from ..motion.servo_matching import mechanism_servos
 from ..report import FormatError, Message, Report
 from .behaviors import (
@@ -296,8 +296,8 @@ class Gait:
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
         self._without_type = SINE if behaviours.sine_without_type else NONE
-        self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
-        self._dofs = {joint.id: motor_dof(joint) for joint in reversed(mechanism.joints)}
+        self._poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
+        self._dofs = {own: motor_dof(joint) for own, joint in joint_by_id(mechanism).items()}
         self._row_of: dict[tuple[Any, ...], int] = {}
         self._begin: list[float] = []
         self._engine_motors: dict[int, list[tuple[str, tuple[Any, ...]]]] = defaultdict(list)

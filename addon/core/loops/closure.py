@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kinematics import Tree, spanning_tree
-from ..model import Array, Joint, Mechanism, are_angles
+from ..model import Array, Joint, Mechanism, are_angles, by_id
 from ..spatial import joint_motion_single
 from ..transforms import inverse, rotation_vector
 from .chains import LoopChains, path_to_root, pose_vectors
@@ -322,5 +322,5 @@ def input_joint_order(mechanism: Mechanism, tree: Tree) -> list[str]:
         slides = bool(joint.dofs) and joint.dofs[0].kind != "rotation"
         return joint_id not in far, not moves, several, far.get(joint_id, 0), slides
 
-    joints = {joint.id: joint for joint in mechanism.joints if joint.active and joint.dofs}
+    joints = by_id(joint for joint in mechanism.joints if joint.active and joint.dofs)
     return sorted(joints, key=rank)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from .. import naming
-from ..model import Mechanism, Motion, Trajectory, are_angles
+from ..model import Mechanism, Motion, Trajectory, are_angles, by_id
 from ..report import Message
 from ..stops import StopPair, joint_stops
 
@@ -180,7 +180,7 @@ def mechanism_servos(mechanism: Mechanism, active: bool = True) -> dict[str, Ser
     Of joints with the same id the first with any dof counts.
     """
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
-    firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
+    firsts = by_id(joint for joint in mechanism.joints if joint.dofs)
     return {
         name: Servo(name, joint.id, not angle, *stops)
         for joint in mechanism.joints

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
+from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism, by_id
 from ...core.record_utils import records_equal
 from ...core.report import Message, Report
 from ...core.spatial import SinglePoseKinematics
@@ -80,7 +80,7 @@ class _Planner:
         self.losses = ConversionLosses()
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
         known = {body.id for body in self.bodies}
-        self.body_of = {body.id: body for body in self.bodies}
+        self.body_of = by_id(self.bodies)
         joints = [
             self._reversed(joint) if joint.active and joint.child is None and joint.parent in known else joint
             for joint in mechanism.joints  # DART's world is always a parent

@@ -22,7 +22,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.mass_properties import min_principal_moments
-from ....core.model import Array, Mechanism
+from ....core.model import Array, Mechanism, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.datablocks import mesh_points
@@ -333,7 +333,7 @@ _DEFAULT_EXTENT = 1.0
 def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     """Report the bodies whose simulated inertia differs from the file's."""
     report = Report()
-    tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
+    tensors = {own: body.inertia for own, body in body_by_id(mechanism).items() if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     stated = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
     least = min_principal_moments(np.array([tensor for _, tensor in stated]).reshape(-1, 3, 3))

@@ -17,7 +17,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.kinematics import design_openings, joint_frames_world
-from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape
+from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, by_id
 from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
@@ -89,7 +89,7 @@ def merge_parts(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, s
     ``read`` gets an object, its id, the document's part of this id, and for a copy of one a copy of the part.
     """
     object_of = {own: obj for obj, own in ids.items()}
-    known = {part.id: part for part in base}
+    known = by_id(base)
     new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
     twins: set[str | None] = {part.twin for part in known.values() if part.twin not in known}  # a file may name none
     twins |= object_of.keys()
@@ -183,7 +183,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
         mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
         mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
     mechanism.bodies = merge_parts(base.bodies, bodies, reading.body)
-    reading.poses = {body.id: body.pose for body in mechanism.bodies}
+    reading.poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     mechanism.joints = merge_parts(base.joints, joints, reading.joint)
     before.settle(mechanism)
     hung.report_removed_frames(mechanism)
