@@ -19,8 +19,7 @@ from ....core.spatial import ConstrainedBodies, JointConstraint, constraint_dire
 from ....core.transforms import affine_inverse, rotation_with_z
 from ...data.access import record_of
 from ...data.queries import parts
-from ...data.rigid_bodies import total_mass
-from ..bodies.collision import collision_children
+from ...data.rigid_bodies import collision_children, total_mass
 from ..bodies.inertia import combined_inertia
 from ..constraints.generic6dof import dof_directions
 from ..world.anchor import connects_bodies

@@ -27,10 +27,9 @@ from ....core.report import Message, Report, abbreviate_names, count_with_noun
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.datablocks import mesh_points
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
-from ...data.rigid_bodies import MIN_MASS, apply_masses
+from ...data.rigid_bodies import MIN_MASS, apply_masses, collision_children
 from ...scene.meshes import box
 from .carried_inertia import CarriedInertia
-from .collision import collision_children
 
 #: Count of bodies that a warning names.
 _MAX_NAMES = 3

@@ -27,10 +27,9 @@ from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts, simulated_copies, simulates_here, simulation_scene_of
-from ...data.rigid_bodies import total_mass
+from ...data.rigid_bodies import collision_children, total_mass
 from ...rig.joint_frames import joint_sides
 from ..actuators.joint_state import gather_joint_state
-from ..bodies.collision import collision_children
 from ..bodies.inertia import combined_inertia
 from ..bodies.penetration import CONTACT_SHARE, PointsByMesh, first_contact, lowest_points, measure_penetrations
 from ..simulation.recording import Recording

@@ -28,13 +28,13 @@ from ....core.transforms import inverse, nearest_angle
 from ...data.access import record_of, rigid_body_of, settings
 from ...data.channels import settings_curves
 from ...data.queries import file_name, parts
+from ...data.rigid_bodies import collision_children
 from ..actuators.actuator import SimulationState
 from ..actuators.control_laws import UNLIMITED_FORCE
 from ..actuators.dof_servos import ServoGroup, SingleDofServos, multi_dof_servos
 from ..actuators.initial_velocity import initial_velocity_impulses
 from ..actuators.joint_state import JointStateArrays
 from ..actuators.servo_targets import ServoTargets, control_law, has_other_animation
-from ..bodies.collision import collision_children
 from ..bodies.penetration import ConvexShape, PlacedShape, PointsByMesh, collidable_pairs, placed_shapes
 from ..simulation.recording import Recording, SimulationError
 from ..world.membership import simulated_rigs

@@ -23,17 +23,11 @@ from ...data.queries import (
     proxy_welds,
     simulates_here,
 )
-from ...data.rigid_bodies import MIN_MASS, store_typed_mass
+from ...data.rigid_bodies import MIN_MASS, collision_children, store_typed_mass
 from ...scene.meshes import box
 from ...scene.temporary_scene import ObjectSequence
 from ..actuators.motors import clear_motor_lists, listed_motors, motor_lists, unlisted_motors
-from ..bodies.collision import (
-    apply_collision_filter,
-    collision_children,
-    filter_constraints,
-    set_up_collision,
-    share_collections,
-)
+from ..bodies.collision import apply_collision_filter, filter_constraints, set_up_collision, share_collections
 from ..bodies.inertia import (
     WorldMembership,
     drop_unused_inertia_proxies,
