@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from .editing.joints import value_dofs
 from .editing.sides import find_sides
 from .editing.symmetry import find_asymmetries
 from .kinematics import spanning_tree
@@ -18,6 +17,7 @@ from .loops.closure import loop_openings
 from .mass_properties import min_principal_moment
 from .model import Body, Dof, Joint, Mechanism, Shape, body_by_id, by_id, joint_by_id
 from .report import Message, abbreviate_names, format_number, join_messages
+from .stops import value_dofs
 
 FindingKind = Literal["body", "joint", "model", "object"]
 #: Mass ratio of jointed bodies beyond which solvers converge poorly.

@@ -26,7 +26,7 @@ from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, do
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
-from ..stops import NO_STOPS, StopPair
+from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
 from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints
 from .twins import mirror_stops, reverse_restraint
@@ -120,18 +120,6 @@ COPIED_FIELDS = {
 ValueKey = tuple[str, int]
 StopEnd = Literal["lower", "upper"]
 STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
-
-
-def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
-    """Return what has the stops of each value of a joint: a degree of freedom, or a part of a ball or free block.
-
-    It is None for a block whose file gives no parts, or not one for each value.
-    """
-    out: list[Dof | None] = []
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        out += [dof] if size == 1 else dof.parts if len(dof.parts) == size else [None] * size
-    return out
 
 
 def set_stops(

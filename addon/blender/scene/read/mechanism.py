@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, TypeVar
 
 import bpy
@@ -23,7 +22,7 @@ from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import is_renamed, record_of, settings
 from ...data.baseline import has_color_baseline
-from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
+from ...data.conversion import dofs_with_parts, mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
@@ -453,10 +452,9 @@ def _dof_kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
 
 
 def _read_dof_edits(record: KnuckleJoint, joint: Joint) -> None:
-    single = iter(record.parts)
-    for mine, kept in zip(joint.dofs, record.dofs, strict=False):
+    for mine, (kept, parts) in zip(joint.dofs, dofs_with_parts(record), strict=False):
         pull(kept, DOF_PROPERTIES, mine)
-        for part, kept_part in zip(mine.parts, islice(single, kept.parts), strict=False):
+        for part, kept_part in zip(mine.parts, parts, strict=False):
             pull(kept_part, DOF_PROPERTIES, part)
 
 
