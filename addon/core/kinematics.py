@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, first_indices
-from .transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector, rotation_with_z
+from .transforms import IDENTITY_POSE, inverse, make_pose, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
 _POSES_PER_BLOCK = 2048
@@ -498,8 +498,7 @@ def move_by_dof(frames: FrameBatch, dof: Dof, amount: Array, backwards: bool) ->
             frames = frames.shifted(dof.axis, amount * dof.pitch)
         if _is_along_z(dof):
             return frames.spun(amount)
-        align = np.eye(4)
-        align[:3, :3] = rotation_with_z(dof.axis)
+        align = make_pose(rotation_with_z(dof.axis))
         return FixedTransform(align.T).of(FixedTransform(align).of(frames).spun(amount))
     columns = frames.columns(len(amount))
     turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (columns.shape[-1], 3, 3))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .model import Array
 
@@ -44,6 +45,16 @@ def nearest_euler_angles(angles: Sequence[float], near: Sequence[float], is_lock
     sets = [[nearest_angle(math.degrees(a), b, 360.0) for a, b in zip(choice, near, strict=True)] for choice in choices]
     first, middle, last = min(sets, key=lambda each: math.dist(each, near))
     return first, middle, last
+
+
+def make_pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Array:
+    """Return the pose (4, 4) of a rotation (3, 3) and a position (3,); None: the identity, the origin."""
+    out = np.eye(4)
+    if rotation is not None:
+        out[:3, :3] = rotation
+    if position is not None:
+        out[:3, 3] = position
+    return out
 
 
 def bitwise_equal(a: Array, b: Array) -> bool:

@@ -24,7 +24,7 @@ from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_po
 from ...core.kinematics import joint_frame_world
 from ...core.model import Array, Mechanism, Plane, body_by_id, joint_by_id
 from ...core.report import Message, Report
-from ...core.transforms import rotation_with_z
+from ...core.transforms import make_pose, rotation_with_z
 from ..data.access import record_of
 from ..data.datablocks import mesh_points
 from ..data.queries import ids_among, parts, parts_by_id
@@ -238,9 +238,7 @@ def _world_points(obj: bpy.types.Object) -> Array:
 
 
 def _pose_with_axis(place: Array, axis: Array) -> Matrix:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation_with_z(axis / np.linalg.norm(axis)), place
-    return Matrix(pose.tolist())
+    return Matrix(make_pose(rotation_with_z(axis), place).tolist())
 
 
 def _face_pose(obj: bpy.types.Object) -> Matrix | None:

@@ -24,7 +24,7 @@ from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.mass_properties import body_center
 from ...core.model import Array, Body, Mechanism, body_by_id, first_indices, joint_by_id
 from ...core.report import FormatError, Message, Report
-from ...core.transforms import rotation_with_z
+from ...core.transforms import make_pose, rotation_with_z
 from ...core.up_axis import UpAxis, upright_transform
 from ..rig.joint_frames import main_axis
 from .dof_layout import AxisLayout, BoneChains, BoneDofs, DofPlacement
@@ -362,8 +362,7 @@ def _plan_bones(
     for root in tree.roots:
         matrix = kept.roots.get(root.id)
         if matrix is None:
-            matrix = np.eye(4)
-            matrix[:3, 3] = body_center(root)
+            matrix = make_pose(position=body_center(root))
         bone_of_body[root.id] = len(bones)
         reach = min(body_radius(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))

@@ -34,7 +34,7 @@ from ..model import (
     joint_by_id,
 )
 from ..report import Message
-from ..transforms import inverse
+from ..transforms import inverse, make_pose
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
 
@@ -71,7 +71,7 @@ def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
 
 def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     """Compute the mirror image (4, 4) of a pose (4, 4), its own axes reflected by ``flip`` (3, 3)."""
-    return plane.reflection @ pose @ _flip_matrix(flip)
+    return plane.reflection @ pose @ make_pose(flip)
 
 
 def mirror_change(poses: Sequence[Array], scales: Sequence[Array], plane: Plane) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
     ``flip`` is the reflection of its body's axes.
     """
     flips = _UPRIGHT_FLIPS if shape.type in _UPRIGHT_SHAPES else _AXIS_FLIPS
-    return _nearest_flip(inverse(twin.pose) @ _flip_matrix(flip.T) @ shape.pose, flips, _X_FLIP)
+    return _nearest_flip(inverse(twin.pose) @ make_pose(flip.T) @ shape.pose, flips, _X_FLIP)
 
 
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
@@ -169,9 +169,7 @@ def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> 
         twin: Pose (4, 4) of the counterpart.
         upright: Keep Z, as for a light, which shines along it.
     """
-    return _nearest_flip(
-        inverse(twin) @ _flip_matrix(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP
-    )
+    return _nearest_flip(inverse(twin) @ make_pose(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP)
 
 
 def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
@@ -179,13 +177,7 @@ def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
 
     The body's axes are reflected by ``flip``, the pose's own by ``own`` (3, 3).
     """
-    return _flip_matrix(flip.T) @ pose @ _flip_matrix(own)
-
-
-def _flip_matrix(flip: Array) -> Array:
-    out = np.eye(4)
-    out[:3, :3] = flip
-    return out
+    return make_pose(flip.T) @ pose @ make_pose(own)
 
 
 # ---------------------------------------------------------------- joints
@@ -520,9 +512,7 @@ class _RestraintMirror:
         named = next((each for each in others if each in found), others[0])
         seen = self._mirror_local_frame(body, twin, frame)
         flip = frame_flip(seen, np.eye(3), found.get(named, frame if before is None else before))
-        turned = np.eye(4)
-        turned[:3, :3] = flip
-        image, there = seen @ turned, found.get(named)
+        image, there = seen @ make_pose(flip), found.get(named)
         if there is not None and np.abs(there - image).max() <= _POSE_TOLERANCE * max(1.0, float(np.abs(there).max())):
             image = there  # equal up to rounding to 32 bits
         return image, named, flip

@@ -19,6 +19,7 @@ from ..model import Array, Dof, Joint, dof_slices
 from ..transforms import (
     IDENTITY_POSE,
     inverse,
+    make_pose,
     rotation_matrix,
     rotation_vector,
     rotation_vector_jacobian,
@@ -254,8 +255,7 @@ class _ChainBuilder:
             self.elements.append(_ElementaryMotion(column, sense, 0.0, True, IDENTITY_POSE))
             return
         long = float(np.linalg.norm(dof.axis))
-        frame = np.eye(4)
-        frame[:3, :3] = rotation_with_z(dof.axis)
+        frame = make_pose(rotation_with_z(dof.axis))
         turn = 0.0 if dof.kind == "translation" else sense
         shift = sense * long * {"translation": 1.0, "screw": dof.pitch}.get(dof.kind, 0.0)
         self.go(frame)

@@ -186,14 +186,6 @@ def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
     return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
 
 
-def pose_from_rotation(position: Sequence[float] | Array, turn: Array) -> Array:
-    """Return the pose (4, 4) of a position and a rotation matrix."""
-    pose = np.eye(4)
-    pose[:3, :3] = turn
-    pose[:3, 3] = position
-    return pose
-
-
 def is_close(a: Array, b: Array, tolerance: float = EQUAL_TOLERANCE) -> bool:
     """Return whether two arrays are equal up to rounding."""
     return bitwise_equal(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())

@@ -11,7 +11,7 @@ from lxml import etree
 
 from ...core.model import Array, Mechanism
 from ...core.report import Message, Report
-from ...core.transforms import bitwise_equal
+from ...core.transforms import bitwise_equal, make_pose
 from ..text.detection import get_prepared
 from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_attribute
@@ -317,7 +317,7 @@ class _Patch:
                 continue
             stretch[number] = stretch[row.parent]
             if stretch[number] != 1.0:
-                pose = geometry.pose_from_rotation(row.pose[:3, 3] / stretch[number], row.pose[:3, :3])
+                pose = make_pose(row.pose[:3, :3], row.pose[:3, 3] / stretch[number])
                 links[number] = replace(row, pose=pose)
         for number in sorted(anew):
             carrier = links[number].parent

@@ -24,6 +24,7 @@ from mathutils import Matrix
 from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun
+from ....core.transforms import make_pose
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.datablocks import mesh_points
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
@@ -200,9 +201,7 @@ def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: Wor
     wheel.data.clear_geometry()  # type: ignore[union-attr]
     corners, faces = box(*(float(edge) for edge in split.edges))
     wheel.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
-    turned = np.eye(4)
-    turned[:3, :3] = split.turn
-    wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
+    wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(make_pose(split.turn).tolist())
     record.inertia_proxy_share = split.share
     body, weld = rigid_body_of(wheel), constraint_of(_ensure_proxy_weld(obj, there))
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
