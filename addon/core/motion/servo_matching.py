@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from .. import naming
 from ..model import Mechanism, Motion, Trajectory, are_angles, by_id
-from ..report import Message
+from ..report import Message, Report
 from ..stops import StopPair, joint_stops
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
@@ -37,6 +37,19 @@ class ServoMatch:
     loose: dict[str, str] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+
+    def report(self, unmatched: Mapping[str, str], report: Report) -> None:
+        """Report names without a match, with the reasons in ``unmatched``, names matched loosely, and repeated ones."""
+        for name, why in unmatched.items():
+            report.warn("servo-unmatched", Message("Servo {} has no effect: {}", repr(name), why), where=name)
+        for name, servo in self.loose.items():
+            report.info("servo-matched", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
+        for name in self.repeated:
+            report.warn(
+                "servo-repeated",
+                Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
+                where=name,
+            )
 
 
 def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[str, str] = _NO_MAPPING) -> ServoMatch:
