@@ -185,7 +185,7 @@ def _connected_parts(
             while stack:
                 here = stack.pop()
                 for joint in touching[here]:
-                    for other in (joint.parent, joint.child):
+                    for other in joint.ends:
                         if other is not None and other not in part_of:
                             part_of[other] = number
                             stack.append(other)

@@ -214,6 +214,11 @@ class Joint:
     line: int | None = None
 
     @property
+    def ends(self) -> tuple[str | None, str | None]:
+        """Return parent and child."""
+        return self.parent, self.child
+
+    @property
     def size(self) -> int:
         """Return the number of the joint's values."""
         return first_indices(self.dofs)[-1]

@@ -57,6 +57,12 @@ def make_pose(rotation: ArrayLike | None = None, position: ArrayLike | None = No
     return out
 
 
+def rotation_and_scale(poses: Array) -> tuple[Array, Array]:
+    """Split affine poses (n, 4, 4) without shear into rotations (n, 3, 3) and scales (n, 3)."""
+    scale = np.linalg.norm(poses[:, :3, :3], axis=1)
+    return poses[:, :3, :3] / np.where(scale > 0.0, scale, 1.0)[:, None, :], scale
+
+
 def bitwise_equal(a: Array, b: Array) -> bool:
     """Return whether two arrays are equal to the last bit.
 

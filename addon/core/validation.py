@@ -125,7 +125,7 @@ def _is_solid(shape: Shape) -> bool:
 def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
     bodies = {body.id for body in mechanism.bodies}
     for joint in mechanism.joints:
-        ends = (joint.parent, joint.child)
+        ends = joint.ends
         if joint.parent is not None and joint.parent == joint.child:
             yield Finding(
                 "joint-to-itself",
@@ -150,7 +150,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     between: dict[frozenset[str | None], list[Joint]] = {}
     for joint in mechanism.joints:
         if joint.active and joint.dofs and joint.parent != joint.child:
-            between.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+            between.setdefault(frozenset(joint.ends), []).append(joint)
     for joints in between.values():
         if len(joints) > 1:
             names = abbreviate_names(joint.name for joint in joints)
@@ -160,7 +160,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
 
 def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     """Find bodies that no joint connects to anything, where others are connected."""
-    jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
+    jointed = {end for joint in mechanism.joints if joint.active for end in joint.ends if end}
     alone = [body for body in mechanism.bodies if body.active and body.id not in jointed and not body.immobile]
     if not jointed or not alone:
         return

@@ -203,7 +203,7 @@ def _is_switched_off(joint: Joint, plan: BuildPlan, off: set[str]) -> bool:
     """Return whether a joint is inactive by a switch (its own, a body's, an assembly's), not for lack of a body."""
     if joint.active:
         return False
-    ends = (plan.bodies.get(end or "") for end in (joint.parent, joint.child))
+    ends = (plan.bodies.get(end or "") for end in joint.ends)
     idle = any(body is not None and not body.active for body in ends)
     return idle or joint.assembly in off or joint.extra.get("active", True) is False
 

@@ -155,7 +155,7 @@ def switch_assembly(mechanism: Mechanism, path: str, on: bool) -> Edit:
             joint,
             joint.assembly in running
             and _is_functional(joint)
-            and all(bodies[end].active for end in (joint.parent, joint.child) if end is not None),
+            and all(bodies[end].active for end in joint.ends if end is not None),
         )
         for joint in mechanism.joints
     ]

@@ -387,7 +387,7 @@ def move_joint(mechanism: Mechanism, joint_id: str, frame: Array, seen: Array) -
         seen: Its joint values (size,) as seen.
     """
     joint, bodies = joint_by_id(mechanism)[joint_id], body_by_id(mechanism)
-    parent, child = (np.eye(4) if end is None else bodies[end].pose for end in (joint.parent, joint.child))
+    parent, child = (np.eye(4) if end is None else bodies[end].pose for end in joint.ends)
     opening = inverse(joint_frame_world(joint, bodies)) @ joint_child_frame_world(joint, bodies)
     moved = replace(
         joint, frame_parent=inverse(parent) @ frame, frame_child=inverse(child) @ frame @ _without_rounding(opening)
@@ -428,7 +428,7 @@ def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
         ValueError: Both ends are the same body, or one is none of the mechanism.
     """
     known = {body.id for body in mechanism.bodies}
-    for end in (joint.parent, joint.child):
+    for end in joint.ends:
         if end is not None and end not in known:
             raise ValueError(Message("{}: not a body of {}", repr(end), repr(mechanism.name)))
     if joint.parent == joint.child:

@@ -55,7 +55,7 @@ def find_limb(
     carrying = {link.joint.id for link in tree.links if link.body in ids}
     limb = Limb(found)
     for joint in mechanism.joints:
-        inside = [end for end in (joint.parent, joint.child) if end in ids]
+        inside = [end for end in joint.ends if end in ids]
         if joint.id in carrying or len(inside) == 2:
             limb.joints.append(joint.id)
         elif inside:

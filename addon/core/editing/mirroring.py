@@ -184,7 +184,7 @@ def mirror_joint_ends(
 
 def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
     """Return whether the counterpart has its bodies in reverse order: its parent is the image of the joint's child."""
-    parent, child = (mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
+    parent, child = (mates.get(end, end) if end is not None else None for end in joint.ends)
     if (parent, child) == (other.parent, other.child):
         return False
     if (child, parent) == (other.parent, other.child):

@@ -132,7 +132,7 @@ class _PosePreserver:
                 held.values[own] = shift_value_zero(joint, seen[own], zero)
                 held.zeros[own] = zero
                 joint.dofs = [shift_dof_zero(joint, zero)]
-            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in (joint.parent, joint.child))
+            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in joint.ends)
             joint.frame_child = inverse(child) @ parent @ joint.frame_parent
 
     def _place_root(self, root: Body) -> None:

@@ -45,7 +45,7 @@ def _extract_linkage(mechanism: Mechanism, chords: Collection[str], names: Colle
         for joint in mechanism.joints
         if joint.active and joint.id in names
     ]
-    ends = {end for joint in joints for end in (joint.parent, joint.child)}
+    ends = {end for joint in joints for end in joint.ends}
     bodies = [Body(body.id, body.name) for body in mechanism.bodies if body.id in ends]
     return Mechanism(mechanism.name, bodies=bodies, joints=joints)
 

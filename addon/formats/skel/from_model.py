@@ -329,7 +329,7 @@ class _Planner:
         found = self._matched(joint)
         name = self._joint_name(joint, key)
         row = self._final_joint_row(joint, name, key, found[:1])
-        parent, child = (self.name_of.get(end) if end is not None else None for end in (joint.parent, joint.child))
+        parent, child = (self.name_of.get(end) if end is not None else None for end in joint.ends)
         row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
         row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
         if is_loop:
