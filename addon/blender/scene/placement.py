@@ -343,8 +343,8 @@ def _require_in_range(where: str, line: int | None, mechanism: Mechanism, number
 
 def _mechanism_size(mechanism: Mechanism) -> float:
     """Return the length of the diagonal of a box that holds the bodies, without floors and walls; 1 without bodies."""
-    aside = scenery_bodies(mechanism)
-    bodies = [body for body in mechanism.bodies if body.id not in aside]
+    scenery = scenery_bodies(mechanism)
+    bodies = [body for body in mechanism.bodies if body.id not in scenery]
     if not bodies:
         return 1.0
     at = np.array([body.pose[:3, 3] for body in bodies])

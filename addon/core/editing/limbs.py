@@ -105,9 +105,9 @@ def mirrored_offsets(
         {own: plane.height(joint_frame_world(joints[own], bodies)[:3, 3]) for own in limb.joints},
     )
     paired = pairs_by_twin(mechanism.bodies), pairs_by_twin(mechanism.joints)
-    led = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
+    moved = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
            if own in some and own in pairs]  # fmt: skip
-    lead, flip = max(led, key=abs, default=0.0), plane.reflection[:3, :3]
+    lead, flip = max(moved, key=abs, default=0.0), plane.reflection[:3, :3]
     ways = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
     return Offsets(
         *(

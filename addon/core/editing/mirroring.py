@@ -146,7 +146,7 @@ def _report_mirror(
 
 
 def mirror_joint_ends(
-    joint: Joint, twin: Joint | None, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
+    joint: Joint, twin: Joint | None, body_twins: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
 ) -> tuple[tuple[str | None, str | None], bool]:
     """Find the bodies that the mirror image of a joint connects, and whether the twin has them in reverse order.
 
@@ -156,20 +156,20 @@ def mirror_joint_ends(
     Args:
         joint: The joint.
         twin: Its twin, or None.
-        mates: Twins of bodies, by id.
+        body_twins: Twins of bodies, by id.
         bodies: The bodies that the two joints connect, by id.
         plane: The mirror plane.
 
     Returns:
         The images of the joint's parent and child, and whether the twin's parent is the image of the child.
     """
-    swapped = twin is not None and _is_swapped(joint, twin, mates, bodies, plane)
+    swapped = twin is not None and _is_swapped(joint, twin, body_twins, bodies, plane)
     its = (None, None) if twin is None else (twin.child, twin.parent) if swapped else (twin.parent, twin.child)
 
     def image(end: str | None, there: str | None) -> str | None:
-        if end is None or end in mates:
-            return mates[end] if end is not None else None
-        return end if there is None or there in mates or not is_nearer(there, end) else there
+        if end is None or end in body_twins:
+            return body_twins[end] if end is not None else None
+        return end if there is None or there in body_twins or not is_nearer(there, end) else there
 
     def is_nearer(there: str, end: str) -> bool:
         if there == end or there not in bodies or end not in bodies:
@@ -182,9 +182,11 @@ def mirror_joint_ends(
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
 
 
-def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
+def _is_swapped(
+    joint: Joint, other: Joint, body_twins: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
+) -> bool:
     """Return whether the counterpart has its bodies in reverse order: its parent is the image of the joint's child."""
-    parent, child = (mates.get(end, end) if end is not None else None for end in joint.ends)
+    parent, child = (body_twins.get(end, end) if end is not None else None for end in joint.ends)
     if (parent, child) == (other.parent, other.child):
         return False
     if (child, parent) == (other.parent, other.child):

@@ -147,11 +147,11 @@ class _PosePreserver:
         place = self.placement
         if body in place.made:
             start = place.values.get(joint.id, joint.initial)
-            self.seen[body] = self._led(self.seen[carrier], joint, carrier, start)
+            self.seen[body] = self._carried_pose(self.seen[carrier], joint, carrier, start)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)
             self._join_sides(joint, self._nearest(joint) if value is None else value)
-            design = self._led(self._designed(carrier), joint, carrier, None)
+            design = self._carried_pose(self._designed(carrier), joint, carrier, None)
             self._shift(body, design @ inverse(self.bodies[body].pose), carrier)
             return
         if carrier in self.shifts:
@@ -186,7 +186,7 @@ class _PosePreserver:
         return joint_values_from_transform(joint, seen[None])[0]
 
     @staticmethod
-    def _led(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
+    def _carried_pose(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
         """Compute the pose of the body that a joint carries, at values or None for zero."""
         motion = np.eye(4) if value is None else joint_motion(joint, value[None])[0]
         if joint.parent == carrier:

@@ -165,9 +165,9 @@ def add_twins(
         ValueError: None of these parts lacks a twin.
     """
     ids = {*body_by_id(mechanism), *joint_by_id(mechanism)}
-    mates = pairs_by_twin(mechanism.bodies)
+    body_twins = pairs_by_twin(mechanism.bodies)
     paired = pairs_by_twin(mechanism.joints)
-    alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in mates]
+    alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in body_twins]
     carried = {body.id for body in alone}
     chosen = {*joints, *(link.joint.id for link in tree.links if link.body in carried)}
     chosen |= {j.id for j in mechanism.joints if j.id in tree.loop_joints and {j.parent, j.child} & carried}
@@ -176,15 +176,15 @@ def add_twins(
         raise ValueError("Selection: all parts have a twin. Use Mirror to Twin to update them")
     names = {body.name for body in mechanism.bodies}
     images = {body.id: _as_twin(mirror_body(body, plane), body, names, ids) for body in alone}
-    mates |= {own: image.id for own, image in images.items()} | {image.id: own for own, image in images.items()}
+    body_twins |= {own: image.id for own, image in images.items()} | {image.id: own for own, image in images.items()}
     after = with_bodies(mechanism, [*(replace(b, twin=images[b.id].id) for b in alone), *images.values()])
     known, names = body_by_id(after), {joint.name for joint in mechanism.joints}
-    twins = {joint.id: _as_twin(mirror_joint(joint, plane, mates, known), joint, names, ids) for joint in single}
+    twins = {joint.id: _as_twin(mirror_joint(joint, plane, body_twins, known), joint, names, ids) for joint in single}
     copies = {image.id: own for own, image in images.items()} | {twin.id: own for own, twin in twins.items()}
     edits = {}
     for joint in single:
         twin = twins[joint.id]
-        parts = twin_dof_maps(joint, twin, plane, mates, known)
+        parts = twin_dof_maps(joint, twin, plane, body_twins, known)
         values = mirror_values(pose[joint.id], parts, twin.size) if joint.id in pose else None
         edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
     after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
@@ -300,8 +300,8 @@ def mirror_twins(
         assembled: Initial values (size,) at which closed loops are assembled, by joint id.
         pose: Channel values (size,) of joints, by id.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
-    images = {mates[own]: own for own in bodies}
+    known, body_twins = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
+    images = {body_twins[own]: own for own in bodies}
     made = {twin: mirror_body(known[own], plane, known[twin], kept.get(own, ())) for twin, own in images.items()}
     for twin, image in made.items() if not colors else ():
         for shape, before in zip(image.shapes, known[twin].shapes, strict=False):
@@ -314,12 +314,12 @@ def mirror_twins(
     for own in joints:
         joint, its = every[own], every[paired[own]]
         try:
-            twins.append(mirror_joint(joint, plane, mates, known, its))
+            twins.append(mirror_joint(joint, plane, body_twins, known, its))
         except ValueError:  # the twin has other degrees of freedom
-            twins.append(retype_twin(joint, plane, mates, known, its))
+            twins.append(retype_twin(joint, plane, body_twins, known, its))
             seen = pose.get(its.id, its.initial)
             edits[its.id] = replace(change_of_values(its.dofs, twins[-1].dofs, seen), held=None)
-        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+        begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
     return Edit(mechanism, with_joints(after, twins), edits, images=images, assembled=begun)
 
 
@@ -330,13 +330,13 @@ def copy_values_to_twins(
 
     Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
+    known, body_twins = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
     every, paired = joint_by_id(mechanism), pairs_by_twin(mechanism.joints)
     twins, begun = list[Joint](), dict[str, Array]()
     for own in joints:
         joint, twin = every[own], every[paired[own]]
-        twins.append(mirror_joint_settings(joint, plane, mates, known, twin))
-        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+        twins.append(mirror_joint_settings(joint, plane, body_twins, known, twin))
+        begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
     return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
 
 
@@ -362,7 +362,7 @@ def _assembled_image(
     joint: Joint,
     twin: Joint,
     plane: Plane,
-    mates: Mapping[str, str],
+    body_twins: Mapping[str, str],
     bodies: Mapping[str, Body],
     assembled: Mapping[str, Array],
 ) -> dict[str, Array]:
@@ -370,7 +370,7 @@ def _assembled_image(
     if assembled.keys().isdisjoint((joint.id, twin.id)):
         return {}
     values = assembled.get(joint.id, joint.initial)
-    parts = twin_dof_maps(joint, twin, plane, mates, bodies)
+    parts = twin_dof_maps(joint, twin, plane, body_twins, bodies)
     return {twin.id: mirror_values(values, parts, twin.size) + 0.0}
 
 
@@ -540,12 +540,12 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
     if not sides.bodies or len(alone) > len(sides.bodies):
         return []
     carriers = _parent_bodies(mechanism)
-    hanging: Counter[str] = Counter()
+    children: Counter[str] = Counter()
     for key in alone:
         first = key
         while carriers.get(first) in alone:
             first = carriers[first] or ""
-        hanging[first] += 1
+        children[first] += 1
     out = [
         TwinDifference(
             "body",
@@ -556,7 +556,7 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
             else Message("no twin, also for {} of its limb", count_with_noun(count - 1, "body", "bodies")),
             0.0,
         )
-        for key, count in hanging.items()
+        for key, count in children.items()
     ]
     frames = {key: frame[:3, 3] for key, frame in joint_frames_world(mechanism).items()}
     ends = {joint.id: {joint.parent, joint.child} for joint in mechanism.joints}

@@ -184,7 +184,7 @@ def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
 
 
 def mirror_joint(
-    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
 ) -> Joint:
     """Compute the mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
 
@@ -194,7 +194,7 @@ def mirror_joint(
     Args:
         joint: The joint.
         plane: The mirror plane.
-        mates: Twins of bodies, by id (see ``mirror_joint_ends``).
+        body_twins: Twins of bodies, by id (see ``mirror_joint_ends``).
         bodies: The bodies by id, mirrored already.
         twin: Its twin, or None.
 
@@ -205,7 +205,7 @@ def mirror_joint(
     before = frame if twin is None else joint_frame_world(twin, bodies)
     flip = default_flip(plane) if twin is None else flip_between(frame, before, plane)
     out = deepcopy(joint if twin is None else twin)
-    ends, swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)
+    ends, swapped = mirror_joint_ends(joint, twin, body_twins, bodies, plane)
     frames = [mirror_pose(_world_frame(end, at, bodies), plane, flip) for end, at in _joint_sides(joint)]
     if swapped:
         ends = ends[::-1]
@@ -216,7 +216,7 @@ def mirror_joint(
     )
     out.active, out.type = joint.active, joint.type
     _mirror_dof_axes(joint, out, flip, swapped)
-    parts = twin_dof_maps(joint, out, plane, mates, bodies)
+    parts = twin_dof_maps(joint, out, plane, body_twins, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(
             Message("Joint {} and twin {}: different degrees of freedom", repr(joint.name), repr(out.name))
@@ -226,25 +226,25 @@ def mirror_joint(
 
 
 def mirror_joint_settings(
-    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``mates`` and ``bodies`` as for ``mirror_joint``.
+    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
     out = deepcopy(twin)
-    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, mates, bodies))
+    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies))
     return out
 
 
 def twin_dof_maps(
-    joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
+    joint: Joint, twin: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body]
 ) -> tuple[DofMap, ...]:
     """Compute the mapping from a joint's values to its twin's; empty where there is none.
 
-    ``mates`` and ``bodies`` as for ``mirror_joint``.
+    ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
-    swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)[1]
+    swapped = mirror_joint_ends(joint, twin, body_twins, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
     return match_dofs(joint, twin, reflected, swapped)[0]
 
@@ -263,19 +263,21 @@ def _mirror_dof_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> N
         its.axis = image if float(image @ its.axis) >= 0.0 else -image
 
 
-def retype_twin(joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint) -> Joint:
+def retype_twin(
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+) -> Joint:
     """Return a joint's twin with the joint's mirrored degrees of freedom in place of its own.
 
-    It keeps its own frame and bodies. ``mates`` and ``bodies`` as for ``mirror_joint``.
+    It keeps its own frame and bodies. ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
     flip = flip_between(joint_frame_world(joint, bodies), joint_frame_world(twin, bodies), plane)
     out = deepcopy(twin)
     out.type, out.dofs = joint.type, deepcopy(joint.dofs)
     for dof in out.dofs:
         dof.axis = _twin_axis(flip.T @ dof.axis, dof.axis)
-    if mirror_joint_ends(joint, twin, mates, bodies, plane)[1]:
+    if mirror_joint_ends(joint, twin, body_twins, bodies, plane)[1]:
         out.dofs.reverse()
-    return mirror_joint(joint, plane, mates, bodies, out)
+    return mirror_joint(joint, plane, body_twins, bodies, out)
 
 
 def _twin_axis(image: Array, axis: Array) -> Array:
@@ -380,7 +382,7 @@ def mirror_restraint_records(
         if pairs.connects_twins(item, bodies):
             out[number] = pairs.symmetrized(item, bodies)
             continue
-        if not pairs.is_led(item, bodies, joints):
+        if not pairs.is_on_leading_side(item, bodies, joints):
             continue
         sign = pairs.sign(item.joint)
         if sign is None:
@@ -417,7 +419,7 @@ class _RestraintMirror:
             pairs_by_twin(mechanism.joints),
         )
 
-    def is_led(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:
+    def is_on_leading_side(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:
         """Return whether a restraint is on given parts, and not on their twins as well."""
         if item.joint is not None:
             return item.joint in joints and item.joint in self.joints

@@ -149,16 +149,18 @@ def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, repor
 
 
 def _reject_beyond_stops(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
-    guilty = [each for each in tracks if each.name in known and stop_excess(each.values, known[each.name].stops).any()]
-    if guilty:
+    exceeding = [
+        each for each in tracks if each.name in known and stop_excess(each.values, known[each.name].stops).any()
+    ]
+    if exceeding:
         beyond = "; ".join(
             f"{each.name!r} ({_format_stops(known[each.name])}) at "
             f"{np.count_nonzero(stop_excess(each.values, known[each.name].stops))} of "
             f"{count_with_noun(len(each.values), 'keyframe')}"
-            for each in guilty
+            for each in exceeding
         )
         raise FormatError(
-            f"motion {motion.name!r} exceeds the stops of {count_with_noun(len(guilty), 'servo')}: {beyond}",
+            f"motion {motion.name!r} exceeds the stops of {count_with_noun(len(exceeding), 'servo')}: {beyond}",
             path=motion.source.path if motion.source is not None else "",
             remedy="Use --stops clamp or --stops keep.",
         )

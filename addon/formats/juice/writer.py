@@ -382,10 +382,10 @@ def _insert_fields(edits: XmlEdits, item: SourceElement, row: Row, paths: set[st
     for node in field_nodes(item.table, row, paths):
         group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
         first = f"{group}/{leaves[0][0]}" if group else node[0]
-        mates = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
-        if mates:
+        siblings = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
+        if siblings:
             for leaf in leaves:
-                edits.insert_after(mates[-1], edits.space_before(mates[-1]) + format_node(leaf))
+                edits.insert_after(siblings[-1], edits.space_before(siblings[-1]) + format_node(leaf))
             continue
         before = [path for path in order[: order.index(first)] if path in places]
         anchor = places[before[-1]] if before else None

@@ -121,9 +121,9 @@ class _RowWriter:
         out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
         out.dt = mechanism.world.time_step
         scenery = scenery_body(mechanism)
-        hanging = self._tree_order(scenery)
+        order = self._tree_order(scenery)
         warn_dropped(mechanism, self.remarks)
-        for body, link in hanging:
+        for body, link in order:
             self._body(body, link)
         if scenery is not None:
             out.geoms = body_geoms(scenery, self.remarks, self.before.get(scenery.id)).rows
@@ -182,8 +182,8 @@ class _RowWriter:
         row.geoms = geoms.rows
         row.note |= made.note
         self.index_of_body[body.id] = parent
-        hangs = link is not None, link is not None and link.is_reversed
-        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
+        carried = link is not None, link is not None and link.is_reversed
+        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *carried)
         if is_same and made.row is not None and made.noted == noted:
             self.noted[body.id] = made.row.note
         self.memory[body.id] = replace(made, row=row, noted=noted)

@@ -143,7 +143,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     track = np.array(values).reshape(len(values), len(joint_state.joints))
     track[0] = unwrap_to(track[0], begun, joint_state.turns)
     track[:, joint_state.turns] = np.unwrap(track[:, joint_state.turns], axis=0)  # whole turns are counted step by step
-    chased = np.array(targets).reshape(len(targets), len(joint_state.joints))
+    servo_targets = np.array(targets).reshape(len(targets), len(joint_state.joints))
     every, size, scales = to_recording_units(np.array(poses))
     return Recording(
         joint_state if moved == rig else gather_joint_state(rig),
@@ -151,7 +151,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         every[::steps],
         track[::steps],
         np.array(lifts) / size,
-        chased,
+        servo_targets,
         drives,
         size,
         scales,

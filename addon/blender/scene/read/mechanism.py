@@ -174,19 +174,19 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     reading.children = read_collision_children(present, body_of, designs, mechanism.report)
     before = DocumentFacts.of(base)
     coms = {body.id: (body.com, _present_com(body_of[body.id], body)) for body in base.bodies if body.id in body_of}
-    hung = AttachmentReader(coms, body_of, designs, mechanism.report)
+    reader = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # earlier releases created no objects for them
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
-        mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
+        mechanism.frames, mechanism.lights = reader.read(frames, base.frames), reader.read(lights, base.lights)
     else:
-        mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
-        mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
+        mechanism.frames = [frame for frame in base.frames if reader.is_carried(frame)]
+        mechanism.lights = [light for light in base.lights if reader.is_carried(light)]
     mechanism.bodies = merge_parts(base.bodies, bodies, reading.body)
     reading.poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     mechanism.joints = merge_parts(base.joints, joints, reading.joint)
     before.settle(mechanism)
-    hung.report_removed_frames(mechanism)
-    hung.rename_references(mechanism)
+    reader.report_removed_frames(mechanism)
+    reader.rename_references(mechanism)
     pull(settings(rig), WORLD_PROPERTIES, mechanism.world)
     if mechanism.behaviours is not None:
         pull(settings(rig), ENGINE_PROPERTIES, mechanism.behaviours.engine)
