@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..core.joint_types import closed_form_coordinates
 from ..core.kinematics import joint_values_from_transform
 from ..core.mass_properties import body_inertia
-from ..core.model import DOF_SIZE, Array, Body, Dof, Joint
+from ..core.model import DOF_SIZE, Array, Body, Dof, Joint, first_indices
 from ..core.overlay_geometry import (
     DofGlyphs,
     OverlayDrawing,
@@ -88,24 +88,24 @@ def mechanism_snapshot(rig: bpy.types.Object, size: float = 1.0) -> MechanismSna
 class MechanismSnapshot:
     """State of a mechanism, or a part of it, in its current pose. ``size`` scales the dials."""
 
-    def __init__(self, rig: bpy.types.Object, objects: Any, roster: MechanismIndex, size: float = 1.0) -> None:
-        self.rig, self.objects, self.roster, self.dial_size = rig, objects, roster, size
+    def __init__(self, rig: bpy.types.Object, objects: Any, index: MechanismIndex, size: float = 1.0) -> None:
+        self.rig, self.objects, self.index, self.dial_size = rig, objects, index, size
         self.world, self.basis = (_object_matrices(objects, name) for name in ("matrix_world", "matrix_basis"))
         self.scale = float(np.array(rig.matrix_world.to_scale()).mean())
-        self.size = roster.span * self.scale * size
+        self.size = index.span * self.scale * size
 
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
         """Return the mask of objects that are visible bodies."""
         out = np.array([obj.visible_get() for obj in self.objects], dtype=bool)
-        out[np.setdiff1d(np.arange(len(out)), self.roster.bodies)] = False
+        out[np.setdiff1d(np.arange(len(out)), self.index.bodies)] = False
         return out
 
     def sides(self) -> tuple[Array, Array]:
         """Compute each joint's frame, (joints, 4, 4), as its parent carries it and as its child does."""
-        roster = self.roster
-        design = remove_scale(self.basis[roster.empty]) @ np.stack(roster.turn)
-        of_child = design @ np.stack(roster.opening)
+        index = self.index
+        design = remove_scale(self.basis[index.empty]) @ np.stack(index.turn)
+        of_child = design @ np.stack(index.opening)
         world = np.array(self.rig.matrix_world, dtype=np.float64)[None]
 
         def side(rows: list[int], frames: Array) -> Array:
@@ -114,7 +114,7 @@ class MechanismSnapshot:
             now[still], then[still] = world, np.eye(4)
             return frames_in_world(now, then, frames, self.scale)
 
-        return side(roster.parent, design), side(roster.child, of_child)
+        return side(index.parent, design), side(index.child, of_child)
 
     def degrees(self, hidden: bool = False) -> tuple[DofGlyphs, Array, Array]:
         """Return the joints' degrees of freedom with a single coordinate, and those with several.
@@ -125,13 +125,13 @@ class MechanismSnapshot:
         Returns:
             The single-coordinate dofs; the frames (k, 4, 4) of balls and free blocks, and radii (k,) for those.
         """
-        roster, table = self.roster, self.roster.table
-        if not roster.empty:
+        index, table = self.index, self.index.table
+        if not index.empty:
             return _no_dofs(), np.zeros((0, 4, 4)), np.zeros(0)
         parent, child = self.sides()
         values = self._values(inverse(parent) @ child)
         hint, radius = self._dials(parent)
-        shown = np.full(len(roster.empty), True) if hidden else self._shown()
+        shown = np.full(len(index.empty), True) if hidden else self._shown()
         frames, dials, blocks, radii = parent.copy(), [], [], []
         for number, level in enumerate(table.levels):
             mine, balls = shown[level.joints], level.blocks[shown[level.blocks]]
@@ -151,17 +151,17 @@ class MechanismSnapshot:
 
     def servo_names(self) -> list[str]:
         """Return the servos of the single-coordinate dofs, in the order of ``degrees(hidden=True)``."""
-        roster, known = self.roster, servo_names_by_joint(self.rig)
+        index, known = self.index, servo_names_by_joint(self.rig)
         places: dict[int, int] = {}
-        for number, row in enumerate(roster.rows):
+        for number, row in enumerate(index.rows):
             first = row.level == 0
-            places[number] = 0 if first else places[number - 1] + DOF_SIZE[roster.rows[number - 1].dof.kind]
-        rows = [number for level in roster.table.levels for number in level.rows.tolist()]
-        ids = [record_of(self.objects[roster.empty[roster.rows[number].joint]]).source_id for number in rows]
+            places[number] = 0 if first else places[number - 1] + DOF_SIZE[index.rows[number - 1].dof.kind]
+        rows = [number for level in index.table.levels for number in level.rows.tolist()]
+        ids = [record_of(self.objects[index.empty[index.rows[number].joint]]).source_id for number in rows]
         return [known[key][places[number]] for key, number in zip(ids, rows, strict=True)]
 
     def _dial(self, rows: NDArray[np.int64], frames: Array, values: Array, hint: Array, radius: Array) -> DofGlyphs:
-        table, turned = self.roster.table, frames[:, :3, :3]
+        table, turned = self.index.table, frames[:, :3, :3]
         axis = np.einsum("nij,nj->ni", turned, table.axis[rows])
         scale = np.full(len(rows), self.scale)
         stops = table.lower[rows], table.upper[rows]
@@ -171,21 +171,21 @@ class MechanismSnapshot:
 
     def _move_on(self, frames: Array, level: DofLevel, values: Array) -> None:
         """Move the frames by these degrees of freedom, for the dofs that follow."""
-        table, rows = self.roster.table, level.rows
+        table, rows = self.index.table, level.rows
         step, turns = np.nan_to_num(values[rows])[:, None] * table.axis[rows], table.turns[rows, None]
         slide = np.where(turns, step * table.pitch[rows, None], step)
         frames[level.joints] = move_frames(frames[level.joints], np.where(turns, step, 0.0), slide * self.scale)
 
     def _values(self, motion: Array) -> Array:
         """Return the current values of all dofs: from bones while bodies follow them, else measured on the bodies."""
-        table = self.roster.table
+        table = self.index.table
         local = motion.copy()
         local[:, :3, 3] /= self.scale
         out = measure_axis_values(local[table.joint], table.axis, table.turns)
         posed = (table.bone >= 0) & (settings(self.rig).drive == "KEYS")
         if posed.any():
             out[posed] = _bone_values(self.rig)[table.bone[posed], table.slot[posed]]
-        for joint, (rows, read) in self.roster.readers.items():
+        for joint, (rows, read) in self.index.readers.items():
             if not posed[rows[0]]:
                 out[rows] = read(local[joint])
         return out
@@ -195,16 +195,16 @@ class MechanismSnapshot:
 
         Zero is towards the body that moves.
         """
-        roster = self.roster
-        place = self.basis[roster.empty]
-        child, parent = np.array(roster.child), np.array(roster.parent)
+        index = self.index
+        place = self.basis[index.empty]
+        child, parent = np.array(index.child), np.array(index.parent)
         of_child = self.basis[child, :3, 3] - place[:, :3, 3]
         of_parent = place[:, :3, 3] - self.basis[parent, :3, 3]
         of_child[child < 0], of_parent[parent < 0] = 0.0, 0.0
         reach = np.linalg.norm(of_child, axis=1)
         blind = reach < 1e-6
         of_child[blind], reach[blind] = of_parent[blind], np.linalg.norm(of_parent[blind], axis=1)
-        local = np.einsum("nji,nj->ni", (remove_scale(place) @ np.stack(roster.turn))[:, :3, :3], of_child)
+        local = np.einsum("nji,nj->ni", (remove_scale(place) @ np.stack(index.turn))[:, :3, :3], of_child)
         radius = np.clip(
             _DIAL_REACH * self.dial_size * self.scale * reach,
             _MIN_DIAL_RADIUS * self.size,
@@ -215,12 +215,12 @@ class MechanismSnapshot:
     def _shown(self) -> NDArray[np.bool_]:
         """Return the mask of joints of which either body is visible."""
         seen = np.append(self.seen, False)
-        return seen[np.array(self.roster.parent)] | seen[np.array(self.roster.child)]
+        return seen[np.array(self.index.parent)] | seen[np.array(self.index.child)]
 
     def draw_twins(self, drawing: OverlayDrawing) -> None:
         """Draw lines between twins, of bodies only where both are visible."""
-        seen = self.seen | ~np.isin(np.arange(len(self.objects)), self.roster.bodies)
-        pairs = np.array([pair for pair in self.roster.pairs if seen[list(pair)].all()], dtype=int).reshape(-1, 2)
+        seen = self.seen | ~np.isin(np.arange(len(self.objects)), self.index.bodies)
+        pairs = np.array([pair for pair in self.index.pairs if seen[list(pair)].all()], dtype=int).reshape(-1, 2)
         place = self.world[:, :3, 3]
         draw_twins(drawing, place[pairs[:, 0]], place[pairs[:, 1]])
 
@@ -231,11 +231,11 @@ class MechanismSnapshot:
 
     def draw_inertia(self, drawing: OverlayDrawing) -> None:
         """Draw the inertia boxes of visible bodies."""
-        roster, seen = self.roster, self.seen
-        if roster.boxes is None:
+        index, seen = self.index, self.seen
+        if index.boxes is None:
             objects = list(self.objects)
-            roster.boxes = [(row, *box) for row in roster.bodies if (box := body_inertia_box(objects[row])) is not None]
-        mine = [(row, axes, edges) for row, axes, edges in roster.boxes if seen[row]]
+            index.boxes = [(row, *box) for row in index.bodies if (box := body_inertia_box(objects[row])) is not None]
+        mine = [(row, axes, edges) for row, axes, edges in index.boxes if seen[row]]
         if not mine:
             return
         poses = self.world[[row for row, _, _ in mine]].copy()
@@ -249,14 +249,14 @@ def joint_dials(empty: bpy.types.Object, size: float = 1.0) -> tuple[DofGlyphs, 
     Nothing is cached: it is called for one joint at a time.
     """
     record, rig = record_of(empty), record_of(empty).model
-    roster = MechanismIndex(
+    index = MechanismIndex(
         np.zeros(0, np.int64), [], mechanism_span([body.matrix_basis for body in parts(rig, "BODY")])
     )
     ends = [empty, *(body for body in (record.joint.parent, record.joint.child) if body is not None)]
     chain = [rig.pose.bones.find(name) for name in joint_bones(rig).get(record.source_id, ())]
-    add_joint_to_index(roster, 0, empty, {obj.session_uid: row for row, obj in enumerate(ends)}, chain)
-    numbers = [row.level for row in roster.rows if DOF_SIZE[row.dof.kind] == 1]
-    return MechanismSnapshot(rig, ends, roster, size).degrees(hidden=True)[0], numbers
+    add_joint_to_index(index, 0, empty, {obj.session_uid: row for row, obj in enumerate(ends)}, chain)
+    numbers = [row.level for row in index.rows if DOF_SIZE[row.dof.kind] == 1]
+    return MechanismSnapshot(rig, ends, index, size).degrees(hidden=True)[0], numbers
 
 
 def _bone_values(rig: bpy.types.Object) -> Array:
@@ -385,20 +385,18 @@ def clear_mechanism_indices() -> None:
 def update_joint_index(empty: bpy.types.Object) -> None:
     """Update the cache for a joint whose record changed: only its stops where nothing else did, else clear it."""
     rig = record_of(empty).model
-    roster = state_of(_KnownIndex, rig).index if rig is not None else None
-    if roster is None:
+    index = state_of(_KnownIndex, rig).index if rig is not None else None
+    if index is None:
         return
-    joint = roster.joint_of(empty)
-    rows = [k for k, row in enumerate(roster.rows) if row.joint == joint]
+    joint = index.joint_of(empty)
+    rows = [k for k, row in enumerate(index.rows) if row.joint == joint]
     dofs = read_dofs(record_of(empty).joint)
-    ends = None if joint is None else [roster.parent[joint], roster.child[joint]]
-    if ends != roster.ends(empty) or [_dof_shape(roster.rows[k].dof) for k in rows] != [
-        _dof_shape(dof) for dof in dofs
-    ]:
+    ends = None if joint is None else [index.parent[joint], index.child[joint]]
+    if ends != index.ends(empty) or [_dof_shape(index.rows[k].dof) for k in rows] != [_dof_shape(dof) for dof in dofs]:
         clear_mechanism_indices()
         return
     for k, dof in zip(rows, dofs, strict=True):
-        roster.table.lower[k], roster.table.upper[k] = _dof_range(dof)
+        index.table.lower[k], index.table.upper[k] = _dof_range(dof)
 
 
 def _dof_shape(dof: Dof) -> tuple[object, ...]:
@@ -422,7 +420,7 @@ def mechanism_index(rig: bpy.types.Object) -> MechanismIndex:
     return found
 
 
-def _read_index(rig: bpy.types.Object, roster: MechanismIndex) -> MechanismIndex:
+def _read_index(rig: bpy.types.Object, index: MechanismIndex) -> MechanismIndex:
     objects = list(settings(rig).collection.all_objects)
     row_of = {obj.session_uid: row for row, obj in enumerate(objects)}
     chains, number = joint_bones(rig), {bone.name: k for k, bone in enumerate(armature_of(rig).bones)}
@@ -433,46 +431,46 @@ def _read_index(rig: bpy.types.Object, roster: MechanismIndex) -> MechanismIndex
             continue
         by_id.setdefault((role, record_of(obj).source_id), row)
         if role == "BODY":
-            roster.bodies.append(row)
+            index.bodies.append(row)
         elif record_of(obj).joint.active:
             chain = [number[name] for name in chains.get(record_of(obj).source_id, ())]
-            add_joint_to_index(roster, row, obj, row_of, chain)
-    roster.span = mechanism_span([objects[row].matrix_basis for row in roster.bodies])
+            add_joint_to_index(index, row, obj, row_of, chain)
+    index.span = mechanism_span([objects[row].matrix_basis for row in index.bodies])
     for (role, key), row in by_id.items():
         twin = by_id.get((role, record_of(objects[row]).twin))
         if twin is not None and twin > row and record_of(objects[twin]).twin == key:
-            roster.pairs.append((row, twin))
-    return roster
+            index.pairs.append((row, twin))
+    return index
 
 
 def add_joint_to_index(
-    roster: MechanismIndex, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]
+    index: MechanismIndex, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]
 ) -> None:
-    """Read a joint's record into a roster.
+    """Read a joint's record into an index.
 
     Args:
-        roster: The roster.
+        index: The index.
         row: Row of the joint's empty.
         empty: The joint's empty.
         row_of: Rows of objects by ``session_uid``.
         chain: Indices of the joint's bones.
     """
-    record, joint = record_of(empty).joint, len(roster.empty)
+    record, joint = record_of(empty).joint, len(index.empty)
     turn = constraint_rotation(record)
-    roster.empty.append(row)
-    for rows, body in ((roster.parent, record.parent), (roster.child, record.child)):
+    index.empty.append(row)
+    for rows, body in ((index.parent, record.parent), (index.child, record.child)):
         rows.append(row_of.get(body.session_uid, -1) if body is not None else -1)
-    roster.turn.append(np.eye(4) if turn is None else inverse(turn))
+    index.turn.append(np.eye(4) if turn is None else inverse(turn))
     opening = unflatten_pose(record.opening) if record.is_open else np.eye(4)
-    roster.opening.append(opening if turn is None else turn @ opening @ inverse(turn))
+    index.opening.append(opening if turn is None else turn @ opening @ inverse(turn))
     dofs = read_dofs(record)
     posed = all(0 <= kept.step < len(chain) and kept.channel_index >= 0 for kept in record.dofs)
-    first = len(roster.rows)
+    first = len(index.rows)
     for level, (dof, kept) in enumerate(zip(dofs, record.dofs, strict=True)):
         slot = kept.channel_index + (3 if kept.channel == "rotation_euler" else 0)
-        roster.rows.append(_DofRow(joint, level, dof, chain[kept.step] if posed else -1, slot))
+        index.rows.append(_DofRow(joint, level, dof, chain[kept.step] if posed else -1, slot))
     if len(dofs) > 1:
-        roster.readers[joint] = [*range(first, len(roster.rows))], _dof_reader(dofs)
+        index.readers[joint] = [*range(first, len(index.rows))], _dof_reader(dofs)
 
 
 def _dof_reader(dofs: list[Dof]) -> DofReader:
@@ -481,7 +479,7 @@ def _dof_reader(dofs: list[Dof]) -> DofReader:
     if quick is not None:
         return quick
     joint = Joint("", "", "", None, None, dofs=dofs)
-    places = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs[:-1])])
+    places = first_indices(dofs)[:-1]
     return lambda motion: joint_values_from_transform(joint, motion[None])[0][places]
 
 

@@ -39,28 +39,28 @@ class VerbResult:
 class _OutputSettings:
     """Output settings of this call of the command line."""
 
-    speaks = True  # print reports and results as text
-    aside = False  # print these on standard error, since standard output has a file's content
+    prints_text = True  # print reports and results as text
+    uses_stderr = False  # print these on standard error, since standard output has a file's content
     progress = True
 
 
 def configure_output(args: argparse.Namespace) -> None:
     """Choose the output settings by the arguments: ``--quiet``, ``--json``, or a file on standard output."""
     quiet, as_json = getattr(args, "quiet", False), getattr(args, "json", False)
-    _OutputSettings.speaks = not quiet and not as_json
-    _OutputSettings.aside = STDOUT in (getattr(args, "out", None), *getattr(args, "files", ())[-1:])
+    _OutputSettings.prints_text = not quiet and not as_json
+    _OutputSettings.uses_stderr = STDOUT in (getattr(args, "out", None), *getattr(args, "files", ())[-1:])
     _OutputSettings.progress = not quiet
 
 
 def silence_output() -> None:
     """Print errors only, as worker processes do."""
-    _OutputSettings.speaks = _OutputSettings.progress = False
+    _OutputSettings.prints_text = _OutputSettings.progress = False
 
 
 def print_info(text: str = "") -> None:
     """Print a line, unless quiet."""
-    if _OutputSettings.speaks:
-        print(text, file=sys.stderr if _OutputSettings.aside else sys.stdout, flush=True)
+    if _OutputSettings.prints_text:
+        print(text, file=sys.stderr if _OutputSettings.uses_stderr else sys.stdout, flush=True)
 
 
 def print_result(text: str) -> None:
@@ -72,7 +72,7 @@ def print_json(value: Any) -> None:
     """Print a result as one JSON value; on standard error where standard output has a file's content."""
     print(
         json.dumps(value, indent=2, allow_nan=False),
-        file=sys.stderr if _OutputSettings.aside else sys.stdout,
+        file=sys.stderr if _OutputSettings.uses_stderr else sys.stdout,
         flush=True,
     )
 

@@ -222,7 +222,7 @@ _LADDER = (
 )  # fmt: skip
 #: Share of the allowed joint separation that a trial may reach: a longer simulation meets worse.
 _MARGIN = 0.6
-#: A rung is taken as sufficient for a wanted number of steps down to this share of it.
+#: A setting is taken as sufficient for a wanted number of steps down to this share of it.
 _NEAR = 0.85
 #: Improvement of a tracking error from one trial to the next below which the servo is at its limits.
 _TRACKING_GAIN = 0.9
@@ -252,7 +252,7 @@ QUALITIES = {"PREVIEW": Quality(5e-3, 0.1, 0.05, 0.3, 0.05), "BAKE": Quality(1e-
 
 
 @dataclass(frozen=True)
-class Rung:
+class StepSetting:
     """Settings of the rigid-body world.
 
     Attributes:
@@ -299,56 +299,58 @@ class StepTrial:
         return max(*ratios, self.energy / quality.energy, (self.spin / quality.spin) ** 2)
 
 
-def next_rung(rungs: Sequence[Rung], rung: Rung, excess: float, near: float = _NEAR) -> Rung | None:
-    """Return the rung for a simulation whose errors were ``excess`` times too large; None above the last.
+def next_setting(
+    candidates: Sequence[StepSetting], setting: StepSetting, excess: float, near: float = _NEAR
+) -> StepSetting | None:
+    """Return the setting for a simulation whose errors were ``excess`` times too large; None above the last.
 
-    ``near`` is the share of the wanted cost from which on a rung is taken: less than 1 where it will be tried.
+    ``near`` is the share of the wanted cost from which on a setting is taken: less than 1 where it will be tried.
     """
-    wanted = rung.cost * math.sqrt(excess) * near if math.isfinite(excess) else math.inf
-    return next((each for each in rungs if each.cost > rung.cost and each.cost >= wanted), None)
+    wanted = setting.cost * math.sqrt(excess) * near if math.isfinite(excess) else math.inf
+    return next((each for each in candidates if each.cost > setting.cost and each.cost >= wanted), None)
 
 
 @dataclass(frozen=True)
 class StepSelection:
     """Selected settings, with the trial that they passed; None where none was made with them."""
 
-    rung: Rung
+    setting: StepSetting
     trial: StepTrial | None
 
 
-def ladder(least: int, most: Rung) -> list[Rung]:
-    """Return the rungs with at least so many steps per second that cost less than ``most``."""
-    rungs = [Rung(max(steps, least), iterations) for steps, iterations in _LADDER]
-    return [rung for rung in dict.fromkeys(rungs) if rung.cost < most.cost]
+def ladder(least: int, most: StepSetting) -> list[StepSetting]:
+    """Return the settings with at least so many steps per second that cost less than ``most``."""
+    candidates = [StepSetting(max(steps, least), iterations) for steps, iterations in _LADDER]
+    return [setting for setting in dict.fromkeys(candidates) if setting.cost < most.cost]
 
 
 def climb(
-    rungs: Sequence[Rung], most: Rung, quality: Quality, budget: float
-) -> Generator[Rung, StepTrial, StepSelection]:
+    candidates: Sequence[StepSetting], most: StepSetting, quality: Quality, budget: float
+) -> Generator[StepSetting, StepTrial, StepSelection]:
     """Climb a ladder until a trial simulation has the wanted quality.
 
     Args:
-        rungs: The rungs, from the cheapest.
+        candidates: The settings, from the cheapest.
         most: Settings that are sufficient whatever the trials say.
         quality: The quality.
-        budget: CPU time (s) of all trials. When it is spent, the rung that the last trial points to is selected
+        budget: CPU time (s) of all trials. When it is spent, the setting that the last trial points to is selected
             without a trial.
 
     Yields:
-        Rungs to try; the trial is sent back.
+        Settings to try; the trial is sent back.
 
     Returns:
         The selection.
     """
-    rung, spent, before = rungs[0] if rungs else None, 0.0, None
-    while rung is not None:
-        trial = yield rung
+    setting, spent, before = candidates[0] if candidates else None, 0.0, None
+    while setting is not None:
+        trial = yield setting
         excess = trial.excess(quality, before)
         if excess <= 1.0:
-            return StepSelection(rung, trial)
+            return StepSelection(setting, trial)
         before, spent = trial, spent + trial.spent
         if spent >= budget:
-            rung = next_rung(rungs, rung, excess, near=1.0)
+            setting = next_setting(candidates, setting, excess, near=1.0)
             break
-        rung = next_rung(rungs, rung, excess)
-    return StepSelection(most if rung is None else rung, None)
+        setting = next_setting(candidates, setting, excess)
+    return StepSelection(most if setting is None else setting, None)

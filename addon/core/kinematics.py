@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
-from .transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector, rotation_with_z
+from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, first_indices
+from .transforms import IDENTITY_POSE, inverse, make_pose, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
 _POSES_PER_BLOCK = 2048
@@ -121,9 +121,7 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
         mechanism: The mechanism.
         placed_roots: Bodies (ids) that are roots before all of these; as a mapping to ranks, those of the highest rank.
     """
-    index: dict[str, int] = {}
-    for number, body in enumerate(mechanism.bodies):
-        index.setdefault(body.id, number)
+    index = body_indices(mechanism)
     touching: dict[str | None, list[Joint]] = {body_id: [] for body_id in index}
     touching[None] = []
     for joint in mechanism.joints:
@@ -187,7 +185,7 @@ def _connected_parts(
             while stack:
                 here = stack.pop()
                 for joint in touching[here]:
-                    for other in (joint.parent, joint.child):
+                    for other in joint.ends:
                         if other is not None and other not in part_of:
                             part_of[other] = number
                             stack.append(other)
@@ -214,12 +212,14 @@ def _choose_root(
     return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
 
 
+def body_indices(mechanism: Mechanism) -> dict[str, int]:
+    """Return the index of each body in a mechanism by id; of several with the same id that of the first."""
+    return {body.id: number for number, body in reversed([*enumerate(mechanism.bodies)])}
+
+
 def initial_joint_values(mechanism: Mechanism) -> dict[str, Array]:
     """Return the initial joint values: id -> (1, size of the joint), as ``Tree.forward`` takes them."""
-    return {
-        joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
-        for joint in mechanism.joints
-    }
+    return {joint.id: joint.initial[None] for joint in mechanism.joints}
 
 
 def joint_values_from_poses(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
@@ -227,7 +227,7 @@ def joint_values_from_poses(mechanism: Mechanism, poses: Array) -> dict[str, Arr
 
     Angles are in (-pi, pi]. Motion outside the joint's degrees of freedom (joint separation) is ignored.
     """
-    index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
+    index = body_indices(mechanism)
     out: dict[str, Array] = {}
     for joint in mechanism.joints:
         if joint.active:
@@ -284,8 +284,7 @@ def joint_motion(joint: Joint, value: Array) -> Array:
 
 def _nearest_joint_values(joint: Joint, transform: Array, rounds: int = 30) -> Array:
     """Solve for several coordinates at once by Gauss-Newton, all poses together, starting from zero."""
-    size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
-    n = len(transform)
+    n, size = len(transform), joint.size
     value = np.zeros((n, size))
     step = 1e-7
 
@@ -333,7 +332,7 @@ def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
 
 def _joint_sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
     """Return the design poses (n, 4, 4) of all joints' frames as their parents, or their children, carry them."""
-    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+    poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     here, joints = np.eye(4), mechanism.joints
     carriers = np.array([poses.get(getattr(joint, side) or "", here) for joint in joints]).reshape(-1, 4, 4)
     return carriers @ np.array([getattr(joint, f"frame_{side}") for joint in joints]).reshape(-1, 4, 4)
@@ -474,19 +473,16 @@ def split_coordinates(dofs: Sequence[Dof], values: Array | None) -> list[Array]:
     """Split the values (size,) of a joint by its degrees of freedom; None: the file's initial values."""
     if values is None or not dofs:
         return [dof.initial for dof in dofs]
-    return np.split(values, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
+    return np.split(values, first_indices(dofs)[1:-1])
 
 
 def split_by_dof(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:
         value = value.reshape(-1, 1)
-    out, at = [], 0
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        out.append((dof, value[:, at] if size == 1 else value[:, at : at + size]))
-        at += size
-    return out
+    return [
+        (dof, value[:, own.start] if DOF_SIZE[dof.kind] == 1 else value[:, own]) for dof, own in dof_slices(joint.dofs)
+    ]
 
 
 def _is_along_z(dof: Dof) -> bool:
@@ -502,8 +498,7 @@ def move_by_dof(frames: FrameBatch, dof: Dof, amount: Array, backwards: bool) ->
             frames = frames.shifted(dof.axis, amount * dof.pitch)
         if _is_along_z(dof):
             return frames.spun(amount)
-        align = np.eye(4)
-        align[:3, :3] = rotation_with_z(dof.axis)
+        align = make_pose(rotation_with_z(dof.axis))
         return FixedTransform(align.T).of(FixedTransform(align).of(frames).spun(amount))
     columns = frames.columns(len(amount))
     turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (columns.shape[-1], 3, 3))

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from .kinematics import Link, Tree, joint_motion, spanning_tree
-from .model import Array, Body, Dof, Joint, Mechanism, Shape
+from .model import Array, Body, Dof, Joint, Mechanism, Shape, body_by_id
 from .report import Message
 from .transforms import inverse, rotation_vector
 
@@ -129,7 +129,7 @@ def _tree(mechanism: Mechanism) -> Tree:
 
 def _without_immobile(mechanism: Mechanism) -> Mechanism:
     """Return a mechanism whose immobile bodies are the world, to which their joints lead."""
-    standing = {body.id: body.pose for body in mechanism.bodies if body.immobile}
+    standing = {own: body.pose for own, body in body_by_id(mechanism).items() if body.immobile}
     joints = []
     for joint in mechanism.joints:
         parent, child, frames = joint.parent, joint.child, [joint.frame_parent, joint.frame_child]
@@ -160,7 +160,9 @@ class _Writer:
     ) -> None:
         self.mechanism, self.time_step, self.pairs, self.friction = mechanism, time_step, pairs, friction
         self.servos, self.tree = {*servos}, _tree(mechanism)
-        self.poses: dict[str | None, Array] = {body.id: body.pose for body in mechanism.bodies} | {None: np.eye(4)}
+        self.bodies = body_by_id(mechanism)
+        self.poses: dict[str | None, Array] = {own: body.pose for own, body in self.bodies.items()}
+        self.poses[None] = np.eye(4)
         self.out = Mjcf("")
         self.assets: list[str] = []
         self.equalities: list[str] = []
@@ -210,8 +212,7 @@ class _Writer:
         inside: Mapping[str | None, list[tuple[str, Link | None]]],
         collided: Collection[str],
     ) -> str:
-        body = next(each for each in self.tree.mechanism.bodies if each.id == body_id)
-        carrier = None if link is None else link.carrier
+        body, carrier = self.bodies[body_id], None if link is None else link.carrier
         pose, tensor = inverse(self.poses[carrier]) @ body.pose, body.inertia
         assert tensor is not None
         joints = "<freejoint/>" if link is None else self._joints(link)

@@ -10,8 +10,10 @@ where ``J`` is the product of its degrees of freedom in their order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import accumulate
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,34 @@ DofKind = Literal["rotation", "translation", "screw", "ball", "free"]
 #: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation. A screw
 #: rotates about its axis and translates along it by its ``pitch`` per radian.
 DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball": 3, "free": 6}
+
+
+class HasKind(Protocol):
+    """Degree of freedom: a ``Dof``, or the property group of one."""
+
+    @property
+    def kind(self) -> str:
+        """Return the kind."""
+        ...
+
+
+_AnyDof = TypeVar("_AnyDof", bound=HasKind)
+
+
+def first_indices(dofs: Iterable[HasKind]) -> list[int]:
+    """Return the index of the first value of each degree of freedom of a joint, and the number of all values."""
+    return [*accumulate((DOF_SIZE[dof.kind] for dof in dofs), initial=0)]
+
+
+def dof_slices(dofs: Sequence[_AnyDof]) -> Iterator[tuple[_AnyDof, slice]]:
+    """Yield each degree of freedom of a joint with the slice of its values among the joint's."""
+    ends = first_indices(dofs)
+    yield from zip(dofs, map(slice, ends, ends[1:]), strict=True)
+
+
+def are_angles(dofs: Iterable[HasKind]) -> list[bool]:
+    """Return for each value of a joint whether it is an angle (rad) and not a length."""
+    return [dof.kind != "translation" and number < 3 for dof in dofs for number in range(DOF_SIZE[dof.kind])]
 
 
 _IDENTITY, _ORIGIN, _Z = np.eye(4), np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -182,6 +212,21 @@ class Joint:
     assembly: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     line: int | None = None
+
+    @property
+    def ends(self) -> tuple[str | None, str | None]:
+        """Return parent and child."""
+        return self.parent, self.child
+
+    @property
+    def size(self) -> int:
+        """Return the number of the joint's values."""
+        return first_indices(self.dofs)[-1]
+
+    @property
+    def initial(self) -> Array:
+        """Return the initial values, (size,), in rad or length units."""
+        return np.concatenate([dof.initial for dof in self.dofs]) if self.dofs else np.zeros(0)
 
 
 @dataclass
@@ -363,3 +408,30 @@ class Mechanism:
     behaviours: Any = None  # gait.behaviors.Behaviours, where the file has a gait
     source: Source = field(default_factory=Source)
     report: Any = None  # core.report.Report of reading the file
+
+
+class HasId(Protocol):
+    """Part of a mechanism."""
+
+    id: str
+
+
+_Part = TypeVar("_Part", bound=HasId)
+
+
+def by_id(parts: Iterable[_Part]) -> dict[str, _Part]:
+    """Return bodies or joints by id, in their order; of several with the same id the first, as readers of files do."""
+    out: dict[str, _Part] = {}
+    for part in parts:
+        out.setdefault(part.id, part)
+    return out
+
+
+def body_by_id(mechanism: Mechanism) -> dict[str, Body]:
+    """Return the bodies of a mechanism by id."""
+    return by_id(mechanism.bodies)
+
+
+def joint_by_id(mechanism: Mechanism) -> dict[str, Joint]:
+    """Return the joints of a mechanism by id."""
+    return by_id(mechanism.joints)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .model import Array
 from .report import format_number
-from .transforms import inverse, rotation_matrix
+from .transforms import inverse, nearest_angle, rotation_matrix
 
 PointArray = NDArray[np.float32]
 ColorRgba = tuple[float, float, float, float]
@@ -354,7 +354,7 @@ def value_at_ray(degree: DofGlyphs, start: Array, ray: Array, value: float) -> f
     hit = start + ray * float((origin - start) @ axis) / slope - origin
     zero = degree.zero[0]
     angle = math.atan2(float(hit @ np.cross(axis, zero)), float(hit @ zero))
-    return value + math.remainder(angle - value, 2.0 * math.pi)
+    return nearest_angle(angle, value)
 
 
 def _closest_on_line(start: Array, ray: Array, origin: Array, line: Array) -> float | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .mass_properties import shape_centroid, shape_volume, unit_inertia
 from .model import Array, Shape
-from .transforms import inverse, rotation_with_z
+from .transforms import inverse, make_pose, rotation_with_z
 
 #: Largest distance of points from a primitive's surface, as a share of the mesh's size.
 SURFACE_TOLERANCE = 2e-3
@@ -53,9 +53,7 @@ def fit_primitive(points: Array, normals: Array, areas: Array) -> Shape | None:
             found = fit(local, near)
             if found is not None:
                 shape, along = found
-                pose = np.eye(4)
-                pose[:3, :3], pose[:3, 3] = frame @ along, middle
-                shape.pose = pose
+                shape.pose = make_pose(frame @ along, middle)
                 return shape
     return None
 
@@ -241,9 +239,8 @@ def fit_surface(points: Array, triangles: NDArray[np.int32], as_mesh: bool = Fal
             shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
             volume = shape_volume(shape)
             return FittedSolid(shape, frame, volume, volume * unit_inertia(shape))
-    frame = np.eye(4)
-    volume, frame[:3, 3], tensor = mesh_mass_properties(points, triangles)
-    return FittedSolid(Shape("mesh", dict.fromkeys("xyz", 1.0)), frame, volume, tensor)
+    volume, center, tensor = mesh_mass_properties(points, triangles)
+    return FittedSolid(Shape("mesh", dict.fromkeys("xyz", 1.0)), make_pose(position=center), volume, tensor)
 
 
 # ---------------------------------------------------------------- whether a mesh still is the shape it was made for

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from .kinematics import joint_motion, joint_values_from_transform
-from .model import DOF_SIZE, Array, Dof, Joint
+from .model import DOF_SIZE, Array, Joint, are_angles, dof_slices
 from .stops import joint_stops, stop_excess
-from .transforms import inverse, rotation_matrix, rotation_vector
+from .transforms import inverse, rotation_matrix, rotation_vector, wrap_angle
 
 #: Number of worst joints that are listed by default.
 WORST_JOINT_COUNT = 3
@@ -249,7 +249,7 @@ def _measure_joint(held: MeasuredJoint, poses: Array) -> JointAccuracy:
     fit = joint_motion(joint, values)
     gap = np.linalg.norm(apart[:, :3, 3] - fit[:, :3, 3], axis=1)
     tilt = np.linalg.norm(rotation_vector(inverse(fit)[:, :3, :3] @ apart[:, :3, :3]), axis=1)
-    angles = _angle_mask(joint.dofs)
+    angles = are_angles(joint.dofs)
     error, turns = _tracking_error(held, values, angles)
     known = error[~np.isnan(error)]
     return JointAccuracy(
@@ -276,22 +276,13 @@ def _unwrap_values(held: MeasuredJoint, values: Array) -> Array:
 
     Those of a single hinge are unwrapped; all rotations begin within half a turn of their initial values.
     """
-    out, at = values.copy(), 0
-    for dof in held.joint.dofs:
+    out = values.copy()
+    for dof, own in dof_slices(held.joint.dofs):
         if dof.kind == "rotation":
             if values.shape[1] == 1:
-                out[:, at] = np.unwrap(values[:, at])
+                out[:, own] = np.unwrap(values[:, own], axis=0)
             if held.begun is not None and len(out):
-                out[:, at] += 2.0 * math.pi * np.round((held.begun[at] - out[0, at]) / (2.0 * math.pi))
-        at += DOF_SIZE[dof.kind]
-    return out
-
-
-def _angle_mask(dofs: Sequence[Dof]) -> list[bool]:
-    """Return for every coordinate whether it is an angle."""
-    out: list[bool] = []
-    for dof in dofs:
-        out += [dof.kind != "translation" and number < 3 for number in range(DOF_SIZE[dof.kind])]
+                out[:, own] += math.tau * np.round((held.begun[own] - out[0, own]) / math.tau)
     return out
 
 
@@ -306,15 +297,13 @@ def _tracking_error(held: MeasuredJoint, values: Array, angles: Sequence[bool]) 
     """
     targets = np.full_like(values, math.nan) if held.targets is None else held.targets[:, : values.shape[1]]
     error = np.abs(targets - values)
-    at = 0
-    for dof in held.joint.dofs:
+    for dof, own in dof_slices(held.joint.dofs):
         if dof.kind == "rotation":
-            error[:, at] = np.abs((targets[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
+            error[:, own] = np.abs(wrap_angle(targets[:, own] - values[:, own]))
         elif DOF_SIZE[dof.kind] > 1:  # its rotation is a vector
-            turn = slice(at, at + 3)
+            turn = slice(own.start, own.start + 3)
             both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(targets[:, turn])
             error[:, turn] = np.linalg.norm(rotation_vector(both), axis=1)[:, None]
-        at += DOF_SIZE[dof.kind]
     is_angle = np.array(angles, dtype=bool)
     turns = bool(is_angle.any()) if np.isnan(error).all() else bool((~np.isnan(error[:, is_angle])).any())
     ours = error[:, is_angle == turns]
@@ -385,15 +374,11 @@ def _spring_energy(run: SimulationRecord) -> Array:
     for held in run.joints:
         if not any(dof.stiffness > 0.0 for dof in held.joint.dofs):
             continue
-        values, at = (
-            _unwrap_values(held, joint_values_from_transform(held.joint, _joint_transforms(held, run.course))),
-            0,
-        )
-        for dof in held.joint.dofs:
+        values = _unwrap_values(held, joint_values_from_transform(held.joint, _joint_transforms(held, run.course)))
+        for dof, own in dof_slices(held.joint.dofs):
             if dof.stiffness > 0.0 and dof.kind in {"rotation", "translation"}:
                 less = run.size**2 if dof.kind == "rotation" else 1.0
-                stored += 0.5 * dof.stiffness / less * (values[:, at] - dof.rest) ** 2
-            at += DOF_SIZE[dof.kind]
+                stored += 0.5 * dof.stiffness / less * (values[:, own.start] - dof.rest) ** 2
     return stored
 
 

@@ -13,18 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from .kinematics import Tree
-from .model import DOF_SIZE, Array, Dof, Joint
+from .model import Array, Dof, Joint, dof_slices
 from .transforms import inverse, rotation_matrix, rotation_vector_jacobian
 
 
 def joint_motion_single(joint: Joint, value: Array) -> Array:
     """Compute ``J(q)`` (4, 4) for joint values (size of the joint,); like ``kinematics.joint_motion`` for one pose."""
-    out, at = None, 0
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        motion = dof_motion_single(dof, value[at : at + size])
+    out = None
+    for dof, own in dof_slices(joint.dofs):
+        motion = dof_motion_single(dof, value[own])
         out = motion if out is None else out @ motion
-        at += size
     return np.eye(4) if out is None else out
 
 
@@ -228,11 +226,10 @@ def constraint_directions(joint: Joint, values: Array, size: float = 1.0) -> Arr
     Returns:
         (n, 6), orthonormal rows [angular; linear] at the joint frame's origin, in the axes of its frame on the parent.
     """
-    pose, at, free = np.eye(4), 0, []
-    for dof in joint.dofs:
-        value = values[at : at + DOF_SIZE[dof.kind]]
-        free.append(dof_jacobian(dof, pose, value))
-        pose, at = pose @ dof_motion_single(dof, value), at + len(value)
+    pose, free = np.eye(4), []
+    for dof, own in dof_slices(joint.dofs):
+        free.append(dof_jacobian(dof, pose, values[own]))
+        pose = pose @ dof_motion_single(dof, values[own])
     if not free:
         return np.eye(6)
     ways = np.concatenate(free, axis=1)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import DOF_SIZE, Array, Dof
+from .model import DOF_SIZE, Array, Dof, HasKind
+from .transforms import wrap_angle
 
 #: Lower and upper stop of a joint value (rad or length units), None where there is none.
 StopPair = tuple[float | None, float | None]
 
 NO_STOPS: StopPair = (None, None)
+
+_AnyDof = TypeVar("_AnyDof", bound=HasKind)
 
 #: Absolute tolerance (rad, length units) up to which a value is on its stop: files round to four digits.
 STOP_TOLERANCE = 1e-4
@@ -21,18 +25,29 @@ STOP_TOLERANCE = 1e-4
 _FLOAT32_EPSILON = 2.0**-22
 
 
-def joint_stops(dofs: Iterable[Dof]) -> list[StopPair]:
-    """Return the stops of every coordinate of a joint, in their order.
+def stop_holders(dofs: Iterable[tuple[_AnyDof, Sequence[_AnyDof]]]) -> list[_AnyDof | None]:
+    """Return what has the stops of each value of a joint: a degree of freedom, or a part of a ball or free block.
 
-    Those of balls and free blocks are on their parts, one part for each number of the rotation vector and of the
-    translation; where parts are missing it is unknown which they are, and there are no stops.
+    It is None for a block without parts, or without one for each number of the rotation vector and the translation.
+
+    Args:
+        dofs: The joint's degrees of freedom, each with its parts.
     """
-    out: list[StopPair] = []
-    for dof in dofs:
+    out: list[_AnyDof | None] = []
+    for dof, parts in dofs:
         size = DOF_SIZE[dof.kind]
-        own = [dof] if size == 1 else dof.parts
-        out += [(each.lower, each.upper) for each in own] if len(own) == size else [NO_STOPS] * size
+        out += [dof] if size == 1 else parts if len(parts) == size else [None] * size
     return out
+
+
+def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
+    """Return what has the stops of each value of a joint (see ``stop_holders``)."""
+    return stop_holders((dof, dof.parts) for dof in dofs)
+
+
+def joint_stops(dofs: Iterable[Dof]) -> list[StopPair]:
+    """Return the stops of every value of a joint, in their order."""
+    return [NO_STOPS if dof is None else (dof.lower, dof.upper) for dof in value_dofs(dofs)]
 
 
 def stop_tolerance(stop: float) -> float:
@@ -81,11 +96,6 @@ _GIMBAL_LOCK_COSINE = 1e-3
 _ANGLE_TOLERANCE = 1e-6
 
 
-def wrap_angles(angles: Array) -> Array:
-    """Wrap angles (rad) to [-pi, pi)."""
-    return (angles + np.pi) % (2.0 * np.pi) - np.pi
-
-
 def clamp_angles(angles: Array, lower: Array | float, upper: Array | float) -> Array:
     """Clamp angles to their stops; where the lower stop is above the upper one, the upper one wins."""
     return np.minimum(np.maximum(angles, lower), upper)
@@ -109,13 +119,13 @@ def is_limit_exact(angles: Array, lower: Array, upper: Array, middle: NDArray[np
         (n,), True where the matrix is sufficient; False where that is not certain.
     """
     rows = np.arange(len(angles))
-    first = wrap_angles(angles)
-    second = wrap_angles(first + np.pi)
-    second[rows, middle] = wrap_angles(np.pi - first[rows, middle])
+    first = wrap_angle(angles)
+    second = wrap_angle(first + np.pi)
+    second[rows, middle] = wrap_angle(np.pi - first[rows, middle])
     more = np.abs(second).sum(axis=1) - np.abs(first).sum(axis=1)
     held = clamp_angles(angles, lower, upper)
     close = _ANGLE_TOLERANCE * (1.0 + np.abs(held))
-    kept = np.abs(wrap_angles(clamp_angles(first, lower, upper) - held)) <= close
+    kept = np.abs(wrap_angle(clamp_angles(first, lower, upper) - held)) <= close
     free = np.isneginf(lower) & np.isposinf(upper)
     seam = (np.pi - np.abs(first) < _HALF_TURN_TOLERANCE) & ~free
     straight = (more > _TIE_TOLERANCE) & kept.all(axis=1) & ~seam.any(axis=1)

@@ -15,7 +15,7 @@ from .gait.behaviors import GaitBehaviors
 from .gait.engine import Gait
 from .kinematics import joint_frame_world, spanning_tree
 from .mass_properties import body_inertia
-from .model import Array, Body, Dof, Joint, Mechanism, Motion, Shape
+from .model import Array, Body, Dof, Joint, Mechanism, Motion, Shape, body_by_id
 from .motion.root_motion import root_body_name
 from .report import Report
 
@@ -31,9 +31,7 @@ def describe_mechanism(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> 
         motions: Motions listed after the mechanism's own; one with root motion has ``root_motion`` beside its
             ``servos``, in the same form.
     """
-    bodies: dict[str, Body] = {}
-    for body in mechanism.bodies:
-        bodies.setdefault(body.id, body)
+    bodies = body_by_id(mechanism)
     loops = spanning_tree(mechanism).loop_joints
     behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, GaitBehaviors) else None
     return {

@@ -10,7 +10,7 @@ import numpy as np
 from .joint_types import make_dofs
 from .mass_properties import shape_volume
 from .model import Array, Body, Joint, Mechanism, Shape, World
-from .transforms import inverse, rotation_with_z
+from .transforms import inverse, make_pose, rotation_with_z
 
 #: Density of links (kg/m3): about that of hard wood.
 _DENSITY = 700.0
@@ -89,8 +89,7 @@ def slider_crank(crank: float = 0.4, rod: float = 1.2) -> Mechanism:
     block = Shape("box", {"x": 3.0 * width, "y": 2.0 * width, "z": 2.0 * width}, color=_GREEN)
     slider = _make_body("Slider", block, _pose_in_plane(end, 0.0))
     made.bodies += [*bars, slider]
-    along = np.eye(4)
-    along[:3, :3], along[:3, 3] = rotation_with_z(np.array([1.0, 0.0, 0.0])), (end[0], 0.0, end[1])
+    along = make_pose(rotation_with_z(np.array([1.0, 0.0, 0.0])), (end[0], 0.0, end[1]))
     made.joints += [
         _make_hinge("Crank Hinge", None, bars[0], base),
         _make_hinge("Crank Pin", bars[0], bars[1], pin),
@@ -155,9 +154,7 @@ TEMPLATES: dict[str, Callable[..., Mechanism]] = {
 
 
 def _translation(x: float, y: float, z: float) -> Array:
-    pose = np.eye(4)
-    pose[:3, 3] = x, y, z
-    return pose
+    return make_pose(position=(x, y, z))
 
 
 def _pose_in_plane(place: Array | tuple[float, float], y: float) -> Array:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .model import Array
 
@@ -14,6 +17,50 @@ IDENTITY_POSE.flags.writeable = False
 
 #: Squared length of an axis up to which it counts as scaled to zero.
 _ZERO_LENGTH_SQUARED = 1e-20
+
+
+_Angle = TypeVar("_Angle", float, Array)
+
+
+def wrap_angle(angle: _Angle) -> _Angle:
+    """Wrap an angle, or each of an array of angles, to [-pi, pi) (rad)."""
+    return (angle + math.pi) % math.tau - math.pi
+
+
+def nearest_angle(angle: float, near: float, revolution: float = math.tau) -> float:
+    """Return the angle plus the full revolutions that bring it nearest to another one; in rad, or by the revolution."""
+    return angle + revolution * round((near - angle) / revolution)
+
+
+def nearest_euler_angles(angles: Sequence[float], near: Sequence[float], is_locked: bool) -> tuple[float, float, float]:
+    """Return Euler angles in degrees, of all sets that mean the same rotation the one nearest to another set.
+
+    Args:
+        angles: Euler angles (3,) about three perpendicular axes, in rad.
+        near: The other set (3,), in degrees.
+        is_locked: Whether the rotation is in gimbal lock, where only full revolutions are added.
+    """
+    first, middle, last = angles
+    choices = [(first, middle, last), (first + math.pi, math.pi - middle, last + math.pi)][: 1 if is_locked else 2]
+    sets = [[nearest_angle(math.degrees(a), b, 360.0) for a, b in zip(choice, near, strict=True)] for choice in choices]
+    first, middle, last = min(sets, key=lambda each: math.dist(each, near))
+    return first, middle, last
+
+
+def make_pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Array:
+    """Return the pose (4, 4) of a rotation (3, 3) and a position (3,); None: the identity, the origin."""
+    out = np.eye(4)
+    if rotation is not None:
+        out[:3, :3] = rotation
+    if position is not None:
+        out[:3, 3] = position
+    return out
+
+
+def rotation_and_scale(poses: Array) -> tuple[Array, Array]:
+    """Split affine poses (n, 4, 4) without shear into rotations (n, 3, 3) and scales (n, 3)."""
+    scale = np.linalg.norm(poses[:, :3, :3], axis=1)
+    return poses[:, :3, :3] / np.where(scale > 0.0, scale, 1.0)[:, None, :], scale
 
 
 def bitwise_equal(a: Array, b: Array) -> bool:

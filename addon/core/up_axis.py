@@ -8,6 +8,7 @@ import numpy as np
 
 from .model import Array, Mechanism
 from .record_utils import copy_mechanism
+from .transforms import make_pose
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z", "-Y", "X", "-X"]
 
@@ -29,9 +30,7 @@ def upright_transform(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
         mechanism: Its gravity decides when ``up_axis`` is ``AUTO``.
         up_axis: The axis of the file that points up; ``AUTO`` is the one against the largest component of gravity.
     """
-    out = np.eye(4)
-    out[:3, :3] = _ROTATION_TO_Z[detect_up_axis(mechanism) if up_axis == "AUTO" else up_axis]
-    return out
+    return make_pose(_ROTATION_TO_Z[detect_up_axis(mechanism) if up_axis == "AUTO" else up_axis])
 
 
 def detect_up_axis(mechanism: Mechanism) -> UpAxis:

@@ -10,14 +10,14 @@ from typing import Literal
 
 import numpy as np
 
-from .editing.joints import value_dofs
 from .editing.sides import find_sides
 from .editing.symmetry import find_asymmetries
 from .kinematics import spanning_tree
 from .loops.closure import loop_openings
 from .mass_properties import min_principal_moment
-from .model import Body, Dof, Joint, Mechanism, Shape
+from .model import Body, Dof, Joint, Mechanism, Shape, body_by_id, by_id, joint_by_id
 from .report import Message, abbreviate_names, format_number, join_messages
+from .stops import value_dofs
 
 FindingKind = Literal["body", "joint", "model", "object"]
 #: Mass ratio of jointed bodies beyond which solvers converge poorly.
@@ -75,7 +75,7 @@ def _check_masses(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
-    mass = {body.id: body.mass for body in mechanism.bodies if not body.immobile}
+    mass = {own: body.mass for own, body in body_by_id(mechanism).items() if not body.immobile}
     worst: tuple[float, Joint] | None = None
     count = 0
     for joint in mechanism.joints:
@@ -125,7 +125,7 @@ def _is_solid(shape: Shape) -> bool:
 def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
     bodies = {body.id for body in mechanism.bodies}
     for joint in mechanism.joints:
-        ends = (joint.parent, joint.child)
+        ends = joint.ends
         if joint.parent is not None and joint.parent == joint.child:
             yield Finding(
                 "joint-to-itself",
@@ -150,7 +150,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     between: dict[frozenset[str | None], list[Joint]] = {}
     for joint in mechanism.joints:
         if joint.active and joint.dofs and joint.parent != joint.child:
-            between.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+            between.setdefault(frozenset(joint.ends), []).append(joint)
     for joints in between.values():
         if len(joints) > 1:
             names = abbreviate_names(joint.name for joint in joints)
@@ -160,7 +160,7 @@ def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
 
 def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     """Find bodies that no joint connects to anything, where others are connected."""
-    jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
+    jointed = {end for joint in mechanism.joints if joint.active for end in joint.ends if end}
     alone = [body for body in mechanism.bodies if body.active and body.id not in jointed and not body.immobile]
     if not jointed or not alone:
         return
@@ -175,8 +175,7 @@ def _format_value(value: float, dof: Dof) -> str:
 def _values_with_stops(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof, float]]:
     """Yield joints with what has the stops of each of their values, and the initial value."""
     for joint in mechanism.joints:
-        begins = np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])
-        for dof, value in zip(value_dofs(joint.dofs), begins.tolist(), strict=True):
+        for dof, value in zip(value_dofs(joint.dofs), joint.initial.tolist(), strict=True):
             if dof is not None:
                 yield joint, dof, value
 
@@ -235,10 +234,10 @@ def _parts_by_kind(
 
 
 def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
+    known = {kind: by_id(parts) for kind, parts in _parts_by_kind(mechanism)}
     for kind, parts in _parts_by_kind(mechanism):
-        known = {part.id: part for part in parts}
         for part in parts:
-            twin = known.get(part.twin or "")
+            twin = known[kind].get(part.twin or "")
             if part.twin and (twin is None or twin.twin != part.id):
                 message = Message("{}: its twin is missing. Unlink it", repr(part.name))
                 if twin is not None:
@@ -246,18 +245,18 @@ def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
                 yield Finding("twin-one-sided", "warning", message, kind, (part.id,), "Unlink twin")
     sides = find_sides(mechanism)
     differing: dict[tuple[FindingKind, str, str], list[str]] = {}
-    names = {part.id: part.name for _kind, parts in _parts_by_kind(mechanism) for part in parts}
     for each in find_asymmetries(mechanism, sides):
         if not each.second:
-            message = Message("{} is on one side only: {}", repr(names[each.first]), each.what)
+            message = Message("{} is on one side only: {}", repr(known[each.kind][each.first].name), each.what)
             yield Finding("twin-missing", "info", message, each.kind, (each.first,))
             continue
         differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
     for (kind, first, second), what in differing.items():
+        names = [repr(known[kind][own].name) for own in (first, second)]
         yield Finding(
             "twins-differ",
             "info",
-            Message("Twins {} and {} differ: {}", repr(names[first]), repr(names[second]), join_messages(", ", what)),
+            Message("Twins {} and {} differ: {}", *names, join_messages(", ", what)),
             kind,
             (first, second),
         )
@@ -267,7 +266,7 @@ def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
     tree = spanning_tree(mechanism)
     if not tree.loop_joints:
         return
-    names = {joint.id: joint.name for joint in mechanism.joints}
+    joints = joint_by_id(mechanism)
     for key, (distance, angle) in loop_openings(mechanism, tree=tree).items():
         if max(distance, angle) > _LOOP_TOLERANCE:
             yield Finding(
@@ -275,7 +274,7 @@ def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
                 "warning",
                 Message(
                     "Closed loop at joint {}: open by {} m and {}° in the initial pose",
-                    repr(names[key]),
+                    repr(joints[key].name),
                     f"{distance:.3g}",
                     f"{np.degrees(angle):.3g}",
                 ),

@@ -61,9 +61,9 @@ def report_negative_masses(mechanism: Mechanism) -> None:
 def reject_invalid_inertia(mechanism: Mechanism) -> None:
     """Raise a FormatError where a moment of inertia that would have to be written is not finite."""
     with np.errstate(all="ignore"):
-        wild = next((body for body in mechanism.bodies if not np.isfinite(body_inertia(body)).all()), None)
-    if wild is not None:
-        raise _overflow_error("moment of inertia", wild, mechanism.source.path)
+        infinite = next((body for body in mechanism.bodies if not np.isfinite(body_inertia(body)).all()), None)
+    if infinite is not None:
+        raise _overflow_error("moment of inertia", infinite, mechanism.source.path)
 
 
 def _overflow_error(what: str, body: Body, path: str) -> FormatError:

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.accuracy import QUALITIES, Quality, Rung, StepSelection, StepTrial, climb, ladder
+from addon.core.accuracy import QUALITIES, Quality, StepSelection, StepSetting, StepTrial, climb, ladder
 
-MOST = Rung(24000, 100)
+MOST = StepSetting(24000, 100)
 
 
 def chosen(separation: float, quality: Quality, budget: float = 1e9, least: int = 600) -> tuple[StepSelection, int]:
     """The selection for a joint separation that falls with the square of the step, and how many trials it took."""
     climbing = climb(ladder(least, MOST), MOST, quality, budget)
-    rung, count = next(climbing), 0
+    setting, count = next(climbing), 0
     while True:
         count += 1
-        now = separation * (600.0 / rung.steps) ** 2
+        now = separation * (600.0 / setting.steps) ** 2
         try:
-            rung = climbing.send(StepTrial(now, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
+            setting = climbing.send(StepTrial(now, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
         except StopIteration as end:
             selection: StepSelection = end.value
             return selection, count
@@ -32,23 +32,23 @@ def chosen(separation: float, quality: Quality, budget: float = 1e9, least: int 
 def test_what_is_selected_suffices_and_is_near_the_least(separation: float, name: str) -> None:
     quality = QUALITIES[name]
     found, count = chosen(separation, quality)
-    assert separation * (600.0 / found.rung.steps) ** 2 <= quality.separation or found.rung == MOST
+    assert separation * (600.0 / found.setting.steps) ** 2 <= quality.separation or found.setting == MOST
     needed = max(600.0, 600.0 * math.sqrt(separation / quality.separation))
-    assert found.rung.steps <= 3.0 * needed or found.rung == MOST
+    assert found.setting.steps <= 3.0 * needed or found.setting == MOST
     assert count <= 4
 
 
 def test_the_ladder_climbs_and_stays_between_what_springs_need_and_the_bound() -> None:
-    rungs = ladder(2000, Rung(9000, 50))
-    assert all(rung.steps >= 2000.0 and rung.cost < Rung(9000, 50).cost for rung in rungs)
-    assert all(a.cost < b.cost for a, b in pairwise(rungs))
-    assert ladder(600, Rung(600, 10)) == []
+    settings = ladder(2000, StepSetting(9000, 50))
+    assert all(setting.steps >= 2000.0 and setting.cost < StepSetting(9000, 50).cost for setting in settings)
+    assert all(a.cost < b.cost for a, b in pairwise(settings))
+    assert ladder(600, StepSetting(600, 10)) == []
 
 
 def test_a_spent_budget_ends_the_trials_with_the_rung_that_they_point_to() -> None:
     found, count = chosen(0.1, QUALITIES["PREVIEW"], budget=0.5)
     assert count == 1 and found.trial is None
-    assert 0.1 * (600.0 / found.rung.steps) ** 2 <= QUALITIES["PREVIEW"].separation
+    assert 0.1 * (600.0 / found.setting.steps) ** 2 <= QUALITIES["PREVIEW"].separation
 
 
 def test_a_servo_at_the_limit_of_its_force_asks_for_no_more_steps() -> None:
@@ -70,4 +70,4 @@ def test_a_simulation_that_diverges_takes_the_bound() -> None:
     next(climbing)
     with pytest.raises(StopIteration) as end:
         climbing.send(StepTrial(math.inf, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
-    assert end.value.value.rung == MOST
+    assert end.value.value.setting == MOST

@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector, rotation_with_z
+from addon.core.transforms import (
+    affine_inverse,
+    inverse,
+    nearest_angle,
+    nearest_euler_angles,
+    rotation_matrix,
+    rotation_vector,
+    rotation_with_z,
+    wrap_angle,
+)
 from tests.support.kinematics_helpers import some_pose, turning
 
 
@@ -73,3 +82,23 @@ def test_a_single_rotation_is_computed_as_among_many() -> None:
     short = np.linalg.norm(vectors, axis=1) < 3.0  # beyond, the axis may be told the other way round
     np.testing.assert_allclose(alone[short], back[short], atol=1e-9)
     assert np.isnan(rotation_matrix(np.full(3, np.nan))[0, 1])
+
+
+def test_angles_are_wrapped_to_half_a_revolution() -> None:
+    assert wrap_angle(math.pi) == -math.pi
+    assert wrap_angle(-math.pi) == -math.pi
+    assert np.allclose(
+        wrap_angle(np.array([0.5, 4.0, -4.0, 7.0])), [0.5, 4.0 - math.tau, math.tau - 4.0, 7.0 - math.tau]
+    )
+
+
+def test_the_nearest_equivalent_angle_differs_by_full_revolutions() -> None:
+    assert nearest_angle(0.25, 0.5) == 0.25
+    assert nearest_angle(0.5, 13.0) == pytest.approx(0.5 + 2.0 * math.tau)
+    assert nearest_angle(10.0, -340.0, 360.0) == -350.0
+
+
+def test_of_equivalent_euler_angles_the_nearest_set_is_found() -> None:
+    near, angles = (200.0, 170.0, 181.0), np.radians([19.0, 9.0, 2.0]).tolist()
+    assert nearest_euler_angles(angles, near, False) == pytest.approx((199.0, 171.0, 182.0))
+    assert nearest_euler_angles(angles, near, True) == pytest.approx((379.0, 9.0, 2.0))

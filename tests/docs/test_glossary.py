@@ -89,7 +89,8 @@ NAMES: dict[str, frozenset[str]] = {
 }  # fmt: skip
 #: Retired words that no variable or parameter has either. (Others, as "turn" for a rotation, still occur there.)
 VARIABLES = {
-    "told", "plant", "mate", "truth", "wish", "wishes", "hook", "thrown", "ease", "eased", "lately", "filmed", "pushes",
+    "told", "tell", "plant", "mate", "truth", "wish", "wishes", "hook", "thrown", "ease", "eased", "lately", "filmed",
+    "pushes", "chased", "aside", "anew",
 }  # fmt: skip
 #: Phrases in which a retired word has another meaning.
 PHRASES = {

@@ -44,7 +44,7 @@ _SENTENCES = {
     "why",
 }
 #: How the table of joints ends the tooltips of its fields.
-_OF_TICKED = ", of all marked joints if marked"
+_OF_MARKED = ", of all marked joints if marked"
 #: Endings of the names of functions that return a text of the interface.
 _ANSWERS = ("_message", "_reason", "_summary", "progress_text")
 
@@ -92,9 +92,9 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
         if "items" in words:
             yield from _items(words["items"])
     translated = getattr(words.get("translate"), "value", True) is not False
-    if name == "_ticked_property":  # it ends their tooltips
+    if name == "_marked_property":  # it ends their tooltips
         yield from texts(node.args[1])
-        yield from ((f"{text}{_OF_TICKED}", line) for text, line in texts(node.args[2]))
+        yield from ((f"{text}{_OF_MARKED}", line) for text, line in texts(node.args[2]))
     if name in _DRAWS and isinstance(node.func, ast.Attribute) and translated:
         for word in ("text", "heading"):
             if word in words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
 from ...core.motion.keyframes import concatenate_keyframes, simplified_key_indices
-from ...core.motion.root_motion import map_root_trajectories, root_body_name
-from ...core.motion.servo_matching import ServoMatch, match_servos
+from ...core.motion.root_motion import map_root_trajectories, report_unmatched_roots
+from ...core.motion.servo_matching import match_servos
 from ...core.report import FormatError, Message, Report
 from ..compat import action_curves, assign_strip_slot, new_curve, use_action
 from ..data.access import action_record
@@ -231,7 +231,8 @@ def match_channels(
     channel_of = {channel.name: channel for own in reversed(channels.values()) for channel in own}
     names = [trajectory.name for trajectory in motion.trajectories]
     match = match_servos(names, known, mapping)
-    _report_matches(match, roots, report)
+    match.report({name: why for name, why in match.unmatched.items() if name not in roots}, report)
+    report_unmatched_roots((name for name in match.unmatched if name in roots), report)
     last = {name: place for place, name in enumerate(names)}
     placed: dict[int, Channel] = {}
     for name, servo in match.pairs.items():
@@ -268,31 +269,6 @@ def _report_unit_mismatch(trajectory: Trajectory, channel: Channel, report: Repo
             "unit-mismatch",
             Message("Servo {}: its unit in the file is that of {}. Check it", repr(trajectory.name), what),
             where=trajectory.name,
-        )
-
-
-def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -> None:
-    """Report unmatched, loosely matched and repeated names of a motion; one entry per root of ``roots``."""
-    for name, why in match.unmatched.items():
-        if name not in roots:
-            report.warn(
-                "servo-unmatched",
-                Message("Servo {} has no effect: {}", repr(name), why),
-                where=name,
-            )
-    for body in dict.fromkeys(root_body_name(name) for name in match.unmatched if name in roots):
-        report.warn(
-            "root-unmatched",
-            Message("Root motion of {} has no effect: no root body has this name", repr(body)),
-            where=body,
-        )
-    for name, servo in match.loose.items():
-        report.info("servo-matched", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
-    for name in match.repeated:
-        report.warn(
-            "servo-repeated",
-            Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
-            where=name,
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import DOF_SIZE, Array, Motion, Trajectory
-from ...core.transforms import affine_inverse
+from ...core.transforms import affine_inverse, wrap_angle
 from ..compat import action_curves
 from ..data.access import armature_of
 from ..data.channels import Channel, block_rotation, motion_channels, servo_channels
@@ -244,20 +244,16 @@ class EulerGroup:
     def nearest(self, angles: Array, to: Array) -> Array:
         """Return the angles (n, turns) equivalent to ``angles`` that are nearest to other sets ``to``."""
         if angles.shape[1] < 3:
-            return to + _wrap_to_pi(angles - to)
+            return to + wrap_angle(angles - to)
         outer, middle, inner = angles.T
         given = np.broadcast_to(to, angles.shape)[:, 2]
         locked = np.abs(np.cos(middle)) < 2.0 * _GIMBAL_TOLERANCE
         outer = np.where(locked, outer + (inner - given) * np.sign(np.sin(middle) * self.sign), outer)
         inner = np.where(locked, given, inner)
         ways = np.array([[outer, middle, inner], [outer + np.pi, np.pi - middle, inner + np.pi]]).transpose(0, 2, 1)
-        ways = to + _wrap_to_pi(ways - to)
+        ways = to + wrap_angle(ways - to)
         second = np.abs(ways[1] - to).max(axis=1) < np.abs(ways[0] - to).max(axis=1)
         return np.where(second[:, None], ways[1], ways[0])
-
-
-def _wrap_to_pi(angles: Array) -> Array:
-    return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def euler_groups(channels: Sequence[Channel], row: dict[str, int]) -> list[EulerGroup]:

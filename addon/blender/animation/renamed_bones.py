@@ -95,12 +95,12 @@ def record_bone_names(rig: bpy.types.Object, tasks: Mapping[str, BoneRole]) -> N
     names.past, names.known = dict(tasks), data.bones.keys()
 
 
-def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
+def follow_renamed_bones(rig: bpy.types.Object, notify: bool = True) -> dict[str, str]:
     """Update motions, poses, drivers and the list of servo names of a mechanism after bones were renamed.
 
     Args:
         rig: Armature of the mechanism.
-        tell: Emit ``BONES_RENAMED``.
+        notify: Emit ``BONES_RENAMED``.
 
     Returns:
         New names by old names.
@@ -126,10 +126,10 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
     if went or stale:
         live_solver.invalidate_loops(rig)
     names.known = data.bones.keys()
-    if went and tell:
+    if went and notify:
         emit(Signal.BONES_RENAMED, rig, went)
         if names.known != data.bones.keys():  # listeners renamed the bones of twins
-            went |= follow_renamed_bones(rig, tell=False)
+            went |= follow_renamed_bones(rig, notify=False)
     return went
 
 

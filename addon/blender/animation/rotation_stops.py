@@ -26,7 +26,8 @@ from mathutils import Quaternion
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.stops import clamp_angles, is_limit_exact, wrap_angles
+from ...core.stops import clamp_angles, is_limit_exact
+from ...core.transforms import wrap_angle
 from ..data.access import record_of
 from ..data.change_counter import SceneModels, models_between_changes
 from ..data.properties.joint import KnuckleDof
@@ -154,7 +155,7 @@ class BoneStops:
         wanted = clamp_bone_values(requested, self.lower, self.upper, self.begins)
         exact = self._fit_plain_limits(requested, wanted)
         if self.prop == "rotation_euler":
-            wanted = wrap_angles(wanted)
+            wanted = wrap_angle(wanted)
         wanted = np.where(exact[:, None], np.nan, wanted).astype(np.float32)
         same = (wanted == self.held) | (np.isnan(wanted) & np.isnan(self.held))
         for number in np.flatnonzero(~same.all(axis=1)).tolist():

@@ -394,9 +394,9 @@ class _MotionSampler:
                 sample_channels(self.rig, self.scene, [], looked.tolist(), self.residues.look)
                 seen = np.union1d(seen, looked)
                 looked = frames_to_refine(every, seen, self.residues.worst_frames())
-        self.residues.report_all(self.report, self._teller().out)
+        self.residues.report_all(self.report, self._writer().out)
 
-    def _teller(self) -> TrajectoryWriter:
+    def _writer(self) -> TrajectoryWriter:
         return TrajectoryWriter(self.origins, self.clock, self.options.units, self.options.format, self.report)
 
     # --------------------------------------------------------- afterwards
@@ -424,16 +424,16 @@ class _MotionSampler:
     def _as_motion(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
         """Return the motion in the form of motion files."""
         options = self.options
-        teller = self._teller()
-        trajectories = teller.trajectories(tracks, self._cut, options.servos != "SELECTED", self.at_source_times)
+        writer = self._writer()
+        trajectories = writer.trajectories(tracks, self._cut, options.servos != "SELECTED", self.at_source_times)
         self._report_renamed(tracks, trajectories)
         name, attributes = motion_name(self.rig, self.action)
         motion = Motion(options.name if options.name is not None else name, trajectories, attributes)
         if self.without_roots:
             motion = drop_root_motion(motion, self.without_roots, self.report, self._frame)
-        if teller.main is None or options.first is not None:
+        if writer.main is None or options.first is not None:
             return motion
-        read = teller.main.motion
+        read = writer.main.motion
         return replace(motion, source=read.source, index=read.index, count=read.count, as_read=read.as_read)
 
     def _frame(self, time: float) -> str:
@@ -502,7 +502,7 @@ class TrajectoryWriter:
             if self.main is not None and place is not None:
                 placed[place] = self._as_read(channel, track, self.main, place)
             else:
-                others.append(self._anew(channel, track))
+                others.append(self._newly_sampled(channel, track))
         for origin in self.origins if left else ():
             for place in origin.idle:
                 own = self._unmatched_trajectory(origin.motion.trajectories[place], origin, cut)
@@ -520,7 +520,7 @@ class TrajectoryWriter:
             )
         return [placed[place] for place in sorted(placed)] + others
 
-    def _anew(self, channel: Channel, track: Trajectory) -> Trajectory:
+    def _newly_sampled(self, channel: Channel, track: Trajectory) -> Trajectory:
         """Return a servo under the name that a source file has for it, or ours."""
         own = next((found for origin in self.origins if (found := origin.trajectory(channel)) is not None), None)
         return Trajectory(

@@ -61,12 +61,18 @@ def changed_dof_properties(
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
     """Return a joint's degrees of freedom from its property group."""
-    parts = iter(record.parts)
     out = []
-    for kept in record.dofs:
+    for kept, parts in dofs_with_parts(record):
         out.append(read_dof(kept))
-        out[-1].parts = [read_dof(part) for part in islice(parts, kept.parts)]
+        out[-1].parts = [read_dof(part) for part in parts]
     return out
+
+
+def dofs_with_parts(record: KnuckleJoint) -> Iterator[tuple[KnuckleDof, list[KnuckleDof]]]:
+    """Yield the degrees of freedom of a joint, each with the single axes of a ball joint or free block."""
+    parts = iter(record.parts)
+    for dof in record.dofs:
+        yield dof, [*islice(parts, dof.parts)]
 
 
 def read_dof(record: KnuckleDof) -> Dof:

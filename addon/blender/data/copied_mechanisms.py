@@ -26,9 +26,7 @@ from .baseline import record_baseline_name, write_name
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
-
-#: Collision children by the index of their shape.
-ChildrenByIndex = dict[int, bpy.types.Object]
+from .rigid_bodies import collision_children, is_collision_child
 
 
 def copy_into_same_collections(obj: bpy.types.Object) -> bpy.types.Object:
@@ -51,43 +49,40 @@ def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | 
     lacking = _bodies_missing_children(rig)
     if not lacking:
         return
-    some_came = any(record_of(child).shape >= 0 for child in parts(rig, "SHAPE"))
-    known: dict[str, tuple[bpy.types.Object, ChildrenByIndex]] = {}
-    if first is not None:
-        hung = collision_children_by_body(first)
-        known = {record_of(obj).source_id: (obj, hung.get(obj, {})) for obj in parts(first, "BODY")}
+    some_came = any(map(is_collision_child, parts(rig, "SHAPE")))
+    originals = {record_of(obj).source_id: obj for obj in parts(first, "BODY")} if first is not None else {}
+    children = collision_children(first) if first is not None else {}
     for obj, numbers in lacking.items():
         record = record_of(obj)
-        original, children = known.get(record.source_id, (None, {}))
+        original = originals.get(record.source_id)
         if original is None or len(record_of(original).shapes) != len(record.shapes):
             record.without_children = not some_came
             continue
-        for number in numbers & children.keys():  # absent ones were deleted from the original too
-            made = copy_into_same_collections(children[number])
+        for child in children.get(original, ()):  # absent ones were deleted from the original too
+            if record_of(child).shape not in numbers:
+                continue
+            made = copy_into_same_collections(child)
             made.parent = obj
-            made.matrix_parent_inverse = children[number].matrix_parent_inverse.copy()
+            made.matrix_parent_inverse = child.matrix_parent_inverse.copy()
             record_of(made).model = rig
             record_baseline_name(made)
 
 
 def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
     """Return the bodies of a mechanism that have none of their collision children, with the indices of the shapes."""
-    hung = collision_children_by_body(rig)
+    present = collision_children(rig)
     out = {}
     for obj in parts(rig, "BODY"):
         numbers = {number for number, shape in enumerate(record_of(obj).shapes) if shape.has_child}
-        if numbers and obj not in hung and not record_of(obj).without_children:
+        if numbers and obj not in present and not record_of(obj).without_children:
             out[obj] = numbers
     return out
 
 
-def collision_children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, ChildrenByIndex]:
+def collision_children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, dict[int, bpy.types.Object]]:
     """Return the collision children of a mechanism's bodies that have any."""
-    out: dict[bpy.types.Object, ChildrenByIndex] = {}
-    for child in parts(rig, "SHAPE"):
-        if child.parent is not None:
-            out.setdefault(child.parent, {})[record_of(child).shape] = child
-    return out
+    every = collision_children(rig).items()
+    return {obj: {record_of(child).shape: child for child in children} for obj, children in every}
 
 
 _NAMED_ROLES = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
@@ -221,7 +216,7 @@ def copy_for_simulation(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.ty
     """
     top = settings(rig).collection
     wanted = {obj for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-    wanted |= {obj for obj in parts(rig, "SHAPE") if obj.parent in wanted and record_of(obj).shape >= 0}
+    wanted |= {obj for obj in parts(rig, "SHAPE") if obj.parent in wanted and is_collision_child(obj)}
     copies: dict[bpy.types.Object | None, bpy.types.Object] = {}
     copies |= {obj: _named_copy(obj) for obj in (rig, *(obj for obj in top.all_objects if obj in wanted))}
     made = copies[rig]

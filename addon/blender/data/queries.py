@@ -521,8 +521,8 @@ def part_ids(rig: bpy.types.Object) -> set[str]:
 
 def own_inertia_proxy(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
-    wheel = record_of(obj).inertia_proxy
-    return wheel if wheel is not None and record_of(wheel).inertia_proxy_of == obj else None
+    proxy = record_of(obj).inertia_proxy
+    return proxy if proxy is not None and record_of(proxy).inertia_proxy_of == obj else None
 
 
 def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
@@ -536,7 +536,7 @@ def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
 def inertia_proxies(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the inertia proxies of a mechanism's bodies."""
     found = (own_inertia_proxy(obj) for obj in parts(rig, "BODY"))
-    return [wheel for wheel in found if wheel is not None]
+    return [proxy for proxy in found if proxy is not None]
 
 
 def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:

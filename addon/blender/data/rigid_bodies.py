@@ -22,6 +22,7 @@ from ..events.signals import writing_records
 from .access import record_of, rigid_body_of
 from .properties.joint import KnuckleShape
 from .properties.model import KnuckleObject
+from .queries import parts
 
 
 def expected_mass(obj: bpy.types.Object) -> float:
@@ -108,6 +109,21 @@ def _is_same_geometry(a: Shape, b: Shape) -> bool:
         return True
     same = a.type == b.type and a.size == b.size and a.mesh == b.mesh and a.spheres == b.spheres
     return same and (bitwise_equal(a.pose, b.pose) or bool(np.abs(a.pose - b.pose).max() < _TOLERANCE))
+
+
+def is_collision_child(obj: bpy.types.Object) -> bool:
+    """Return whether an object is a collision shape of a body, which is its parent unless the user moved it."""
+    record = record_of(obj)
+    return record.role == "SHAPE" and record.shape >= 0
+
+
+def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
+    """Return the collision shapes of a mechanism that are children of their bodies, by body."""
+    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for obj in parts(rig, "SHAPE"):
+        if obj.parent is not None and is_collision_child(obj):
+            out.setdefault(obj.parent, []).append(obj)
+    return out
 
 
 def own_collision_type(record: KnuckleObject) -> Any:

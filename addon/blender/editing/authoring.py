@@ -12,9 +12,8 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.editing import joints as edits
-from ...core.editing.edits import body_by_id
 from ...core.joint_types import make_dofs
-from ...core.model import Array, Joint, Mechanism, Plane, World
+from ...core.model import Array, Joint, Mechanism, Plane, World, body_by_id
 from ...core.naming import unique_name
 from ...core.primitive_fit import FittedSolid, fit_surface
 from ...core.report import Message, Report

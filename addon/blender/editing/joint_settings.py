@@ -12,17 +12,17 @@ import numpy as np
 from ...core.editing import joints as edits
 from ...core.editing import symmetry
 from ...core.editing.joints import COPIED_FIELDS, StopEnd, ValueKey
-from ...core.model import DOF_SIZE, Array
+from ...core.model import Array
 from ...core.report import Message, Report
-from ...core.stops import StopPair, wanted_value
+from ...core.stops import StopPair, stop_holders, wanted_value
 from ..animation.actions import bone_properties, set_bone_properties
 from ..animation.fcurves import editable_action
 from ..animation.motion_checks import check_action
 from ..animation.pose_reader import PoseReader
 from ..data.access import record_of
 from ..data.channels import Channel, servo_channels, servo_names_by_joint
-from ..data.conversion import dof_records, is_angle, read_stops, set_dof_fields
-from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.conversion import dof_records, dofs_with_parts, is_angle, read_stops, set_dof_fields
+from ..data.properties.joint import KnuckleDof
 from ..data.queries import parts, twin_of
 from ..reconcile.update import update_part_records, update_records
 from ..rig.joint_frames import read_joint_dofs
@@ -131,33 +131,10 @@ def joint_dofs(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None
     out = []
     for empty in parts(rig, "JOINT") if empties is None else empties:
         key = record_of(empty).source_id
-        own = channels.get(key, [])
-        for number, (name, kept) in enumerate(zip(names[key], stop_records(record_of(empty).joint), strict=False)):
+        own, holders = channels.get(key, []), stop_holders(dofs_with_parts(record_of(empty).joint))
+        for number, (name, kept) in enumerate(zip(names[key], holders, strict=False)):
             out.append(JointDof(name, empty, number, kept, own[number] if own else None))
     return out
-
-
-def stop_records(joint: KnuckleJoint) -> list[KnuckleDof | None]:
-    """Return the record of the stops of each value of a joint.
-
-    It is the degree of freedom or, for a ball joint or free block, its part; None if it has no parts.
-    """
-    out: list[KnuckleDof | None] = []
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        out += [dof] if size == 1 else block_parts(joint, dof) or [None] * size
-    return out
-
-
-def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
-    """Return the parts of a ball joint or free block, one per value; empty if its file has none."""
-    first = 0
-    for other in joint.dofs:
-        if other == dof:
-            break
-        first += other.parts
-    own = list(joint.parts[first : first + dof.parts])
-    return own if len(own) == DOF_SIZE[dof.kind] else []
 
 
 def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: StopEnd) -> tuple[int, Report]:

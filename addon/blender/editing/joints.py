@@ -16,15 +16,15 @@ from mathutils.bvhtree import BVHTree
 
 from ...core.editing import joints as edits
 from ...core.editing import limbs
-from ...core.editing.edits import Edit, body_by_id, joint_by_id, with_joints
+from ...core.editing.edits import Edit, with_joints
 from ...core.editing.limbs import Limb
 from ...core.editing.mirroring import mirror_values
 from ...core.editing.sides import pairs_by_twin
 from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin, twin_dof_maps
 from ...core.kinematics import joint_frame_world
-from ...core.model import Array, Mechanism, Plane
+from ...core.model import Array, Mechanism, Plane, body_by_id, joint_by_id
 from ...core.report import Message, Report
-from ...core.transforms import rotation_with_z
+from ...core.transforms import make_pose, rotation_with_z
 from ..data.access import record_of
 from ..data.datablocks import mesh_points
 from ..data.queries import file_name, ids_among, parts, parts_by_id
@@ -69,10 +69,10 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
 def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present: RigState) -> Edit:
     """Give the twin of a joint the mirrored degrees of freedom of the joint."""
     joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
-    mates = pairs_by_twin(mechanism.bodies)
-    image = retype_twin(joints[own], plane, mates, bodies, joints[its])
+    body_twins = pairs_by_twin(mechanism.bodies)
+    image = retype_twin(joints[own], plane, body_twins, bodies, joints[its])
     edit = edits.change_dofs(mechanism, its, image.type, image.dofs, _seen(present, mechanism, its))
-    alike = mirror_joint_settings(joints[own], plane, mates, bodies, joint_by_id(edit.after)[its])
+    alike = mirror_joint_settings(joints[own], plane, body_twins, bodies, joint_by_id(edit.after)[its])
     return Edit(mechanism, with_joints(edit.after, [alike]), edit.joints)
 
 
@@ -251,9 +251,7 @@ def _world_points(obj: bpy.types.Object) -> Array:
 
 
 def _pose_with_axis(place: Array, axis: Array) -> Matrix:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation_with_z(axis / np.linalg.norm(axis)), place
-    return Matrix(pose.tolist())
+    return Matrix(make_pose(rotation_with_z(axis), place).tolist())
 
 
 def _face_pose(obj: bpy.types.Object) -> Matrix | None:
@@ -351,7 +349,7 @@ def free_offset(bodies: Iterable[bpy.types.Object]) -> Array:
 
 
 def copy_limb(
-    rig: bpy.types.Object, limb: Limb, offset: Array, led_by: Collection[bpy.types.Object] | None = None
+    rig: bpy.types.Object, limb: Limb, offset: Array, selected_parts: Collection[bpy.types.Object] | None = None
 ) -> tuple[list[bpy.types.Object], Report]:
     """Duplicate a limb, connected where the original is, with its own ids and the same pose.
 
@@ -361,8 +359,9 @@ def copy_limb(
         rig: Armature of the mechanism.
         limb: The limb.
         offset: Offset (3,) in the mechanism's axes.
-        led_by: While editing is symmetric, the parts that the user selected: those on the other side move by the
-            mirror image of the offset, and copies of twins are twins. None: all move alike, and copies have no twins.
+        selected_parts: While editing is symmetric, the parts that the user selected: those on the other side move by
+            the mirror image of the offset, and copies of twins are twins. None: all move alike, and copies have no
+            twins.
 
     Returns:
         The created objects and the report.
@@ -381,11 +380,11 @@ def copy_limb(
             "attachments-left-out",
             Message("Reference frames, lights and restraints: {} of the limb are not copied", left_out),
         )
-    if led_by is None:
+    if selected_parts is None:
         offsets = limbs.equal_offsets(limb, offset)
     else:
-        offsets = limbs.mirrored_offsets(mechanism, limb, ids_among(rig, led_by), offset, require_plane(rig))
-    edit = limbs.duplicate_limb(mechanism, limb, offsets, present.pose, keep_twins=led_by is not None)
+        offsets = limbs.mirrored_offsets(mechanism, limb, ids_among(rig, selected_parts), offset, require_plane(rig))
+    edit = limbs.duplicate_limb(mechanism, limb, offsets, present.pose, keep_twins=selected_parts is not None)
     report.extend(update(rig, edit, present))
     known = parts_by_id(rig, "BODY") | parts_by_id(rig, "JOINT")
     return [known[own] for own in edit.copies], report

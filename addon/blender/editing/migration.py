@@ -19,7 +19,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ...core.editing.sides import find_mirror_plane
-from ...core.model import Plane
+from ...core.model import Plane, body_by_id
 from ...core.report import FormatError, Report
 from ..animation.loops.input_joints import lock_rigid_loops
 from ..compat import all_curves, stored_property_group
@@ -136,7 +136,7 @@ def _record_mirror_plane(rig: bpy.types.Object) -> None:
         set_mirror_plane(
             rig, (find_mirror_plane(extract(rig)) or Plane(np.eye(3)[0])) if made_here else document_plane(rig)
         )
-    known = {body.id: body for body in base.bodies} if base is not None else {}
+    known = body_by_id(base) if base is not None else {}
     for obj in parts(rig, "BODY"):
         record = record_of(obj)
         body = known.get(record.source_id) or known.get(record.copy_of)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
-from ...core.model import Array, Dof, DofKind, Joint, Mechanism
+from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
 from ...core.report import Message, Report
 from ..animation.actions import active_action
 from ..animation.keying import MIN_KEY_SPACING
@@ -103,7 +103,7 @@ def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str,
 
     Their stops stay where they are.
     """
-    joints = {joint.id: joint for joint in mechanism.joints}
+    joints = joint_by_id(mechanism)
     for empty in parts(rig, "JOINT") if zeros else ():
         own = record_of(empty).source_id
         if own not in zeros:

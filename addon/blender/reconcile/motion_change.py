@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.editing.edits import Edit, JointEdit, joint_by_id, lost_motion
+from ...core.editing.edits import Edit, JointEdit, lost_motion
 from ...core.kinematics import initial_joint_values
-from ...core.model import Array, Joint
+from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, count_with_noun
 from ...core.stops import clamp_values_to_stops

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 import bpy
 import numpy as np
 
-from ...core.editing.edits import Edit, JointEdit, body_by_id, joint_by_id
+from ...core.editing.edits import Edit, JointEdit
 from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
-from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ...core.model import Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, joint_by_id
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
@@ -34,7 +34,7 @@ from ..data.conversion import (
 from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
 from ..data.documents import read_document
 from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, JOINT_PROPERTIES, differing_values, push, stored_fields
-from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.properties.joint import KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..data.queries import file_name, parts, parts_by_id, record_deletion
 from ..events.signals import Signal, emit, writing_records
@@ -458,16 +458,16 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
         every = zip(dof_records(empty), now, old, strict=True)
         fields = (set_fields(kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every)
         return set[str]().union(*fields)
-    marked = _renumbered({k: float(dof.is_marked) for k, dof in _dofs_by_number(record).items()}, goes)
+    marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
     assembled = _renumbered(_assembled_values(record), goes)
     begun = _renumbered(dict(enumerate(_initial_values(before.dofs))), goes)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)
     begins = _initial_values(joint.dofs)
-    for first, kept in _dofs_by_number(record).items():
-        own = range(first, first + DOF_SIZE[kept.kind])
-        kept.is_marked = bool(marked.get(first))
+    for kept, at in dof_slices(record.dofs):
+        own = range(at.start, at.stop)
+        kept.is_marked = bool(marked.get(at.start))
         if all(number in assembled and begun.get(number) == begins[number] for number in own):
             kept.assembled = True
             kept.assembled_start = [*(assembled[number] for number in own), *[0.0] * (6 - len(own))]
@@ -478,8 +478,8 @@ def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: A
     """Write the initial values (size,) at which a joint's closed loops are assembled; None: unchanged."""
     if values is None:
         return
-    for (first, kept), dof in zip(_dofs_by_number(record).items(), dofs, strict=True):
-        own = values[first : first + DOF_SIZE[kept.kind]]
+    for (kept, at), dof in zip(dof_slices(record.dofs), dofs, strict=True):
+        own = values[at]
         kept.assembled = not np.array_equal(own, dof.initial)
         kept.assembled_start = [*own.tolist(), *[0.0] * (6 - len(own))]
 
@@ -489,18 +489,10 @@ def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
     return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
 
 
-def _dofs_by_number(record: KnuckleJoint) -> dict[int, KnuckleDof]:
-    """Return the degrees of freedom of a joint by the index of their first value."""
-    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
-    return dict(zip(firsts.tolist(), record.dofs, strict=False))
-
-
 def _assembled_values(record: KnuckleJoint) -> dict[int, float]:
     """Return the values at which closed loops were assembled, by index."""
-    every = _dofs_by_number(record).items()
-    return {
-        first + k: dof.assembled_start[k] for first, dof in every if dof.assembled for k in range(DOF_SIZE[dof.kind])
-    }
+    every = [(dof, at) for dof, at in dof_slices(record.dofs) if dof.assembled]
+    return {at.start + k: dof.assembled_start[k] for dof, at in every for k in range(at.stop - at.start)}
 
 
 def _initial_values(dofs: Iterable[Dof]) -> list[float]:

@@ -206,7 +206,7 @@ class FramePart(NamedTuple):
 
     left: int
     scene: bpy.types.Scene
-    reel: VideoState
+    video: VideoState
     readings: DofRecording | None
 
 
@@ -220,44 +220,44 @@ def compose_picture(
 
     Where that is nothing, the picture is the very file that Blender wrote.
     """
-    reel = stages[0][1]
-    title = reel.look.get("title", "")
-    if len(parts) == 1 and not reel.burn and not title:
+    video = stages[0][1]
+    title = video.look.get("title", "")
+    if len(parts) == 1 and not video.burn and not title:
         os.replace(parts[0], picture)
         return
     image = import_pillow()
-    whole = image.new("RGB", reel.size)
-    step = reel.size[0] // len(parts)
+    whole = image.new("RGB", video.size)
+    step = video.size[0] // len(parts)
     for number, (part, stage) in enumerate(zip(parts, stages, strict=True)):
         with image.open(part) as seen:
             marked = draw_frame_overlay(seen.convert("RGBA"), FramePart(number * step, *stage), frame)
         whole.paste(marked.convert("RGB"), (number * step, 0))
         os.remove(part)
     halves = [FramePart(number * step, *stage) for number, stage in enumerate(stages)]
-    layer = draw_text_layer(reel, title, halves, frame, step)
+    layer = draw_text_layer(video, title, halves, frame, step)
     whole.paste(layer, (0, 0), layer)
     finished = f"{picture}.part"
     whole.save(finished, format="PNG", compress_level=3)
     os.replace(finished, picture)
 
 
-def draw_text_layer(reel: VideoState, title: str, halves: Sequence[FramePart], frame: int, step: int) -> Any:
+def draw_text_layer(video: VideoState, title: str, halves: Sequence[FramePart], frame: int, step: int) -> Any:
     """Draw all text of a frame as a transparent layer."""
-    page = TextLayer(*reel.size)
+    page = TextLayer(*video.size)
     most = halves[-1].readings  # both halves show the same servos
-    name = title_text(title, reel.name if "NAME" in reel.burn else "")
+    name = title_text(title, video.name if "NAME" in video.burn else "")
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
-    if "TIME" in reel.burn:
-        time = Message("{} s", f"{reel.start + (frame - 1) / reel.fps:.2f}")
-        if "SERVOS" in reel.burn and not has_room_beside((step, reel.size[1])):  # the foot is the table's
+    if "TIME" in video.burn:
+        time = Message("{} s", f"{video.start + (frame - 1) / video.fps:.2f}")
+        if "SERVOS" in video.burn and not has_room_beside((step, video.size[1])):  # the foot is the table's
             page.write(time, "top left", row=1)
         else:
             page.write(time, "bottom left")
     for half in halves:
-        if half.reel.label:
-            page.write(half.reel.label, "top right", left=half.left, right=half.left + step)
-        if "SERVOS" in reel.burn and half.readings is not None:
+        if half.video.label:
+            page.write(half.video.label, "top right", left=half.left, right=half.left + step)
+        if "SERVOS" in video.burn and half.readings is not None:
             page.tabulate(half.readings, half.readings.at(frame - 1), half.left, half.left + step, most)
     return page.layer
 
@@ -269,7 +269,7 @@ def title_text(title: str, name: str) -> str:
 
 def draw_frame_overlay(seen: Any, half: FramePart, frame: int) -> Any:
     """Draw axes and stops over the picture of one stage."""
-    kinds = {"AXES", "STOPS"} & set(half.reel.burn)
+    kinds = {"AXES", "STOPS"} & set(half.video.burn)
     if not kinds or half.readings is None:
         return seen
     drawing = OverlayDrawing()

@@ -50,10 +50,10 @@ def prepare(
     plan = make_schedule(context.scene, options, poster=False)
     with ExitStack() as stack:
         takes = run_to_completion(play_takes(context, objects, plan, options, report))
-        reel = make_video_state(context, objects, plan, size, options)
-        scenes = build_stages(stack, context, takes, reel, options, poster=False)
+        video = make_video_state(context, objects, plan, size, options)
+        scenes = build_stages(stack, context, takes, video, options, poster=False)
         save_stage(scenes, blend, report)
-        return reel
+        return video
 
 
 def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) -> None:

@@ -112,9 +112,9 @@ def render_frames(
 
 def iter_rendered_frames(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, None, None]:
     """Render frames of a stage as ``render_frames`` does, and yield the path of each picture."""
-    reel = read_video_state(scene)
-    if not frames or frames[0] < 1 or frames[-1] > reel.frames:
-        raise ValueError(f"frames {frames.start} to {frames.stop - 1} do not exist, the video has 1 to {reel.frames}")
+    video = read_video_state(scene)
+    if not frames or frames[0] < 1 or frames[-1] > video.frames:
+        raise ValueError(f"frames {frames.start} to {frames.stop - 1} do not exist, the video has 1 to {video.frames}")
     os.makedirs(folder, exist_ok=True)
     stages = [(stage, read_video_state(stage), read_recording(stage)) for stage in linked_stages(scene)]
     for frame in frames:
@@ -135,11 +135,11 @@ def frame_name(frame: int) -> str:
 
 def render_poster(scene: bpy.types.Scene, path: str) -> None:
     """Render the frame of a video that is its poster to ``path``, with the samples of posters."""
-    reel, stages = read_video_state(scene), linked_stages(scene)
-    was = [set_samples(stage, reel.poster_samples) for stage in stages]
+    video, stages = read_video_state(scene), linked_stages(scene)
+    was = [set_samples(stage, video.poster_samples) for stage in stages]
     try:
         with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
-            for picture in iter_rendered_frames(scene, range(reel.poster, reel.poster + 1), folder):
+            for picture in iter_rendered_frames(scene, range(video.poster, video.poster + 1), folder):
                 move_into_place(picture, path)
     finally:
         for stage, samples in zip(stages, was, strict=True):

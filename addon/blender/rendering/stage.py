@@ -432,15 +432,15 @@ def build_stages(
     stack: ExitStack,
     context: bpy.types.Context,
     takes: Sequence[tuple[str, RecordedTake]],
-    reel: VideoState,
+    video: VideoState,
     options: FilmOptions,
     poster: bool,
 ) -> list[bpy.types.Scene]:
-    """Build a stage for each of the labeled ``takes``, and store the state ``reel`` with it.
+    """Build a stage for each of the labeled ``takes``, and store the state ``video`` with it.
 
     The first stage shows the others beside it. On leaving ``stack`` the scenes and all that is in them are removed.
     """
-    size = reel.size[0] // len(takes), reel.size[1]
+    size = video.size[0] // len(takes), video.size[1]
     shots = align_shots([plan_camera(take, size, options) for _, take in takes])
     extent = max(model_extent(take) for _, take in takes)
     ground = min(ground_height(take, extent) for _, take in takes) if options.ground is None else options.ground
@@ -448,7 +448,7 @@ def build_stages(
     for (label, take), shot in zip(reversed(takes), reversed(shots), strict=True):
         studio = stack.enter_context(Studio())
         furnish_stage(studio, context, take, shot, (size, extent, ground), options, poster)
-        write_video_state(studio.scene, replace(reel, label=label), take.readings, scenes[0] if scenes else None)
+        write_video_state(studio.scene, replace(video, label=label), take.readings, scenes[0] if scenes else None)
         scenes.insert(0, studio.scene)
     return scenes
 

@@ -171,43 +171,43 @@ def video_steps(
         takes = yield from play_takes(context, objects, plan, options, report, total)
         if not poster and not any(take.moves() for _, take in takes):
             report.warn("film-still", "Video: nothing moves in these frames. Import a motion, or use physics")
-        reel = make_video_state(context, objects, plan, size, options)
-        scene = build_stages(stack, context, takes, reel, options, poster)[0]
+        video = make_video_state(context, objects, plan, size, options)
+        scene = build_stages(stack, context, takes, video, options, poster)[0]
         if poster:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
             move_into_place(next(iter_rendered_frames(scene, range(1, 2), folder)), path)
             yield WorkStep(total, total)
         else:
             frames = FrameFolder(path)
-            there = frames.begin(scene_fingerprint(linked_stages(scene)), reel.frames, size, reel.fps, options.resume)
+            there = frames.begin(scene_fingerprint(linked_stages(scene)), video.frames, size, video.fps, options.resume)
             if there:
-                report.info("film-resumed", Message("Frames: {} of {} were rendered before", len(there), reel.frames))
+                report.info("film-resumed", Message("Frames: {} of {} were rendered before", len(there), video.frames))
             done += len(there)
-            for frame in range(1, reel.frames + 1):
+            for frame in range(1, video.frames + 1):
                 if frame not in there:
                     with closing(iter_rendered_frames(scene, range(frame, frame + 1), str(frames.path))) as shots:
                         next(shots)
                     done += 1
-                    yield WorkStep(done, total, "", frame, reel.frames, (done - played) / (total - played))
-            for step in finish_video(scene, frames, path, reel, options):
+                    yield WorkStep(done, total, "", frame, video.frames, (done - played) / (total - played))
+            for step in finish_video(scene, frames, path, video, options):
                 done += step
-                yield WorkStep(done, total, "", reel.frames, reel.frames, (done - played) / (total - played))
+                yield WorkStep(done, total, "", video.frames, video.frames, (done - played) / (total - played))
     report_video(report, path, size, plan, options, time.perf_counter() - began)
     return report
 
 
 def finish_video(
-    scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: VideoState, options: FilmOptions
+    scene: bpy.types.Scene, frames: FrameFolder, path: str, video: VideoState, options: FilmOptions
 ) -> Generator[int, None, None]:
     """Create contact sheet, poster and video from the frames, as far as requested; yields 1 after each."""
-    pictures = frame_pictures(str(frames.path), reel.frames)
+    pictures = frame_pictures(str(frames.path), video.frames)
     if options.sheet:
         save_sheet(pictures, options.sheet)
         yield 1
     if options.poster:
         render_poster(scene, options.poster)
         yield 1
-    encode(str(frames.path), path, reel.fps, reel.frames)
+    encode(str(frames.path), path, video.fps, video.frames)
     if not options.keep_frames:
         frames.empty()
     yield 1
@@ -220,10 +220,10 @@ def separate_scenery(
     if not are_properties_registered():  # without them no object is a mechanism's
         return objects, options
     cast = [obj for obj in objects if not record_of(obj).scenery]
-    aside = [obj for obj in objects if record_of(obj).scenery]
-    if not cast or not aside:
+    scenery = [obj for obj in objects if record_of(obj).scenery]
+    if not cast or not scenery:
         return objects, options
-    return cast, replace(options, scenery=[*options.scenery, *aside])
+    return cast, replace(options, scenery=[*options.scenery, *scenery])
 
 
 def make_video_state(
@@ -290,9 +290,9 @@ def preview_steps(
     total = plan.played * len(requested_takes(options)) + 1
     with ExitStack() as stack:
         takes = yield from play_takes(context, objects, plan, options, report, total)
-        reel = make_video_state(context, objects, plan, options.size, options)
-        scene = build_stages(stack, context, takes, reel, options, poster=False)[0]
-        frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.rendered[index] - now))
+        video = make_video_state(context, objects, plan, options.size, options)
+        scene = build_stages(stack, context, takes, video, options, poster=False)[0]
+        frame = 1 + min(range(video.frames), key=lambda index: abs(plan.rendered[index] - now))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
         move_into_place(next(iter_rendered_frames(scene, range(frame, frame + 1), folder)), path)
     yield WorkStep(total, total)

@@ -44,10 +44,10 @@ class VideoState:
 
 
 def write_video_state(
-    scene: bpy.types.Scene, reel: VideoState, readings: DofRecording | None, beside: bpy.types.Scene | None = None
+    scene: bpy.types.Scene, video: VideoState, readings: DofRecording | None, beside: bpy.types.Scene | None = None
 ) -> None:
     """Store the state of a video with a stage's scene; ``beside`` is the stage that is shown at its right."""
-    scene[_STATE_KEY] = json.dumps(asdict(reel))
+    scene[_STATE_KEY] = json.dumps(asdict(video))
     if beside is not None:
         scene[_BESIDE_KEY] = beside
     if readings is not None:

@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 
 from ...core.model import Array, Body, DofKind, Joint, Mechanism
-from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
+from ...core.transforms import inverse, make_pose, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
 from ..data.caching import joint_record
 from ..data.conversion import read_dofs, read_shape, unflatten_pose
@@ -72,18 +72,13 @@ def constraint_rotation(joint: JointLike) -> Array | None:
             return None  # most are so
     several = axes_in_joint(joint.dofs)
     if several is not None:
-        turn = np.eye(4)
-        turn[:3, :3] = several
-        return None if np.array_equal(several, np.eye(3)) else turn
+        return None if np.array_equal(several, np.eye(3)) else make_pose(several)
     x, y, z = axis = main_axis(joint.dofs)
     slides = len(joint.dofs) == 1 and joint.dofs[0].kind == "translation"
     if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
         return None
-    turn = np.eye(4)
-    turn[:3, :3] = rotation_with_z(axis)
-    if slides:
-        turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    return turn
+    turn = rotation_with_z(axis)
+    return make_pose(turn @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]) if slides else turn)
 
 
 def axes_in_joint(dofs: Sequence[DofLike]) -> Array | None:

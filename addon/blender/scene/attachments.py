@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 from mathutils import Matrix
 
-from ...core.model import Array, Frame, Joint, Light, Mechanism, Restraint
+from ...core.model import Array, Frame, Joint, Light, Mechanism, Restraint, body_by_id
 from ...core.transforms import inverse
 from ..data.access import settings
 from ..data.baseline import baseline_values
@@ -161,9 +161,9 @@ def _store_restraint(
         return
     assert item.bodies is not None
     assert item.frames is not None
-    coms = {body.id: body.com for body in mechanism.bodies}
+    known = body_by_id(mechanism)
     places: list[Array] = [
-        frame if body is None else pose_from_com(frame, coms[body])
+        frame if body is None else pose_from_com(frame, known[body].com)
         for body, frame in zip(item.bodies, item.frames, strict=True)
     ]
     kept.body_a, kept.body_b = (bodies[body] if body is not None else None for body in item.bodies)

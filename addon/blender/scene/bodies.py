@@ -45,7 +45,7 @@ def create_bodies(
     Returns:
         The created objects by id.
     """
-    aside, tensors = scenery_bodies(plan.mechanism), unit_tensors(plan.mechanism.bodies)
+    scenery, tensors = scenery_bodies(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:
         if body.id in seen or (only is not None and body.id not in only):
@@ -62,7 +62,7 @@ def create_bodies(
         built = parenting.parent_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
     corners: dict[bpy.types.ID, list[float]] = {}
     for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
-        _write_record(obj, body, parenting.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
+        _write_record(obj, body, parenting.rig, body.id in scenery, tensors.get(id(body)), at_home, corners)
         for shape in visible:
             if shelf.is_missing(shape, body):
                 folders["Frames"].objects.link(_create_label(obj, shape, shelf.proxy))

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 
-from ...core.editing.edits import Edit, active_paths, body_by_id, joint_by_id, lacks_body, parent_assembly_path
-from ...core.model import Assembly
+from ...core.editing.edits import Edit, active_paths, lacks_body, parent_assembly_path
+from ...core.model import Assembly, body_by_id, joint_by_id
 from ..data.access import NUMBER_SUFFIX, record_of, settings
 from ..data.queries import HELPERS, child_collection
 from ..rig.dials import EMPTY_TYPE

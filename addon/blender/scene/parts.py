@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.kinematics import design_openings, split_coordinates
-from ...core.model import Body, Frame, Joint, Light
+from ...core.model import Body, Frame, Joint, Light, by_id
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of, settings
@@ -151,10 +151,7 @@ def create_joints(
     """
     determined = joint_bone_properties(plan)
     off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
-    new: dict[str, Joint] = {}
-    for joint in plan.mechanism.joints:
-        if only is None or joint.id in only:
-            new.setdefault(joint.id, joint)
+    new = by_id(joint for joint in plan.mechanism.joints if only is None or joint.id in only)
     made = yield [(joint.name or key, None) for key, joint in new.items()]
     turns = {key: constraint_rotation(joint) for key, joint in new.items()}
     poses = [plan.frames[key] if turn is None else plan.frames[key] @ turn for key, turn in turns.items()]
@@ -206,7 +203,7 @@ def _is_switched_off(joint: Joint, plan: BuildPlan, off: set[str]) -> bool:
     """Return whether a joint is inactive by a switch (its own, a body's, an assembly's), not for lack of a body."""
     if joint.active:
         return False
-    ends = (plan.bodies.get(end or "") for end in (joint.parent, joint.child))
+    ends = (plan.bodies.get(end or "") for end in joint.ends)
     idle = any(body is not None and not body.active for body in ends)
     return idle or joint.assembly in off or joint.extra.get("active", True) is False
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from ...core.bounds import body_radius, scenery_bodies
 from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...core.loops.closure import (
     close_loops,
-    initial_joint_position,
     initial_joint_positions,
     input_joint_order,
     loop_openings,
@@ -24,9 +22,9 @@ from ...core.loops.closure import (
 from ...core.loops.linkage_solver import Linkage, find_linkages
 from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.mass_properties import body_center
-from ...core.model import DOF_SIZE, Array, Body, Mechanism
+from ...core.model import Array, Body, Mechanism, body_by_id, first_indices, joint_by_id
 from ...core.report import FormatError, Message, Report
-from ...core.transforms import rotation_with_z
+from ...core.transforms import make_pose, rotation_with_z
 from ...core.up_axis import UpAxis, upright_transform
 from ..rig.joint_frames import main_axis
 from .dof_layout import AxisLayout, BoneChains, BoneDofs, DofPlacement
@@ -45,10 +43,9 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
     if max(map(max, loop_openings(mechanism, tree=tree).values()), default=0.0) <= OPEN_LOOP_TOLERANCE:
         return {}
     positions, before, after = close_loops(mechanism, tree)
-    joints = {joint.id: joint for joint in mechanism.joints}
+    joints = joint_by_id(mechanism)
     moved = sum(
-        np.abs(start - initial_joint_position(joints[own])).max(initial=0.0) > OPEN_LOOP_TOLERANCE
-        for own, start in positions.items()
+        np.abs(start - joints[own].initial).max(initial=0.0) > OPEN_LOOP_TOLERANCE for own, start in positions.items()
     )
     worst = max(before, key=lambda chord: max(before[chord]))
     left = max(map(max, after.values()))
@@ -293,7 +290,7 @@ def make_plan(
     Raises:
         FormatError: If positions or angles exceed Blender's range.
     """
-    bodies = {body.id: body for body in reversed(mechanism.bodies)}
+    bodies = body_by_id(mechanism)
     _check_numbers(mechanism)
     tree = tree or spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)
@@ -346,8 +343,8 @@ def _require_in_range(where: str, line: int | None, mechanism: Mechanism, number
 
 def _mechanism_size(mechanism: Mechanism) -> float:
     """Return the length of the diagonal of a box that holds the bodies, without floors and walls; 1 without bodies."""
-    aside = scenery_bodies(mechanism)
-    bodies = [body for body in mechanism.bodies if body.id not in aside]
+    scenery = scenery_bodies(mechanism)
+    bodies = [body for body in mechanism.bodies if body.id not in scenery]
     if not bodies:
         return 1.0
     at = np.array([body.pose[:3, 3] for body in bodies])
@@ -365,8 +362,7 @@ def _plan_bones(
     for root in tree.roots:
         matrix = kept.roots.get(root.id)
         if matrix is None:
-            matrix = np.eye(4)
-            matrix[:3, 3] = body_center(root)
+            matrix = make_pose(position=body_center(root))
         bone_of_body[root.id] = len(bones)
         reach = min(body_radius(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
@@ -395,7 +391,7 @@ def _plan_chain(
     """
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
-    firsts = [0, *accumulate(DOF_SIZE[dof.kind] for dof in link.joint.dofs)]
+    firsts = first_indices(link.joint.dofs)
     for degrees in chain:
         step = len(made)
         turn = None if degrees.block is None else kept.turns.get((link.joint.id, firsts[degrees.block]))

@@ -83,8 +83,8 @@ def prepare_video(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dic
             "the scene has several mechanisms", path=str(model), remedy="Keep one: a video in parts shows one."
         )
     collection = settings(rigs[0]).collection
-    reel = prepare(collection, bpy.context, job.options(), str(stage), report)
-    return report, {"frames": reel.frames, "fps": reel.fps, "size": list(reel.size)}
+    video = prepare(collection, bpy.context, job.options(), str(stage), report)
+    return report, {"frames": video.frames, "fps": video.fps, "size": list(video.size)}
 
 
 def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
@@ -110,8 +110,8 @@ def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None
     open_empty_scene()
     if fps is not None:
         return encode(str(folder), str(out), fps)
-    reel = read_video_state(open_stage(str(stage)))
-    return encode(str(folder), str(out), reel.fps, reel.frames)
+    video = read_video_state(open_stage(str(stage)))
+    return encode(str(folder), str(out), video.fps, video.frames)
 
 
 def _set_up_models(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:

@@ -46,14 +46,18 @@ def _chosen_plane(choice: str) -> Plane | None:
     return None if choice == "AUTO" else axis_plane("XYZ".index(choice))
 
 
-class _PlaneOperator(ModelOperator):
-    """Base of operators that ask for a mirror plane if the mechanism has none. Not registered itself."""
+class _PlaneOption:
+    """Option of operators that ask for a mirror plane if the mechanism has none."""
 
-    bl_idname = "knuckle.asks_for_plane"
-    bl_label = "Asks for a Mirror Plane"
-    plane: Any
+    plane: EnumProperty(
+        name="Plane",
+        description="Mirror plane between the sides",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # mechanisms have different planes
+    )
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
+    def invoke(self: Any, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
         """Run at once if there is a mirror plane, else open the options in a popup."""
         rig = active_model(context)
         if rig is None or self.plane != "AUTO" or ensure_plane(rig) is not None:
@@ -75,7 +79,7 @@ class _PartsOperator(ModelOperator):
         return "" if selected_parts(context, rig) else "Select bodies or joints of the mechanism"
 
 
-class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
+class KNUCKLE_OT_mirror_to_twin(_PlaneOption, _PartsOperator):
     """Operator: make the twins of the selected parts their mirror images."""
 
     bl_idname = "knuckle.mirror_to_twin"
@@ -83,13 +87,6 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
     bl_description = "Mirror the position, shape and values of the selected parts to their twins"
     bl_options = {"REGISTER", "UNDO"}
 
-    plane: EnumProperty(
-        name="Plane",
-        description="Mirror plane between the sides",
-        items=_PLANE_ITEMS,
-        default="AUTO",
-        options={"SKIP_SAVE"},  # mechanisms have different planes
-    )
     materials: BoolProperty(name="Materials", description="Copy the materials to the twins too", default=True)
     keys: BoolProperty(name="Keys", description="Copy mirrored keyframes to the twins' servos too", default=False)
 
@@ -117,21 +114,13 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
+class KNUCKLE_OT_create_twin(_PlaneOption, _PartsOperator):
     """Operator: create mirror images of the selected parts as their twins."""
 
     bl_idname = "knuckle.create_twin"
     bl_label = "Create Twin"
     bl_description = "Create mirror images of the selected parts, with the joints that carry them, as twins"
     bl_options = {"REGISTER", "UNDO"}
-
-    plane: EnumProperty(
-        name="Plane",
-        description="Mirror plane between the sides",
-        items=_PLANE_ITEMS,
-        default="AUTO",
-        options={"SKIP_SAVE"},  # mechanisms have different planes
-    )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Create the twins, and select them in object mode."""
@@ -193,21 +182,13 @@ class KNUCKLE_OT_unlink_twins(_PartsOperator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
+class KNUCKLE_OT_find_twins(_PlaneOption, ModelOperator):
     """Operator: find parts that could be twins."""
 
     bl_idname = "knuckle.find_twins"
     bl_label = "Find Twins"
     bl_description = "Find parts that could be twins, by name and position. Nothing is linked yet"
     bl_options = {"REGISTER", "UNDO"}
-
-    plane: EnumProperty(
-        name="Plane",
-        description="Mirror plane between the sides",
-        items=_PLANE_ITEMS,
-        default="AUTO",
-        options={"SKIP_SAVE"},  # mechanisms have different planes
-    )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Store the pairs found, without linking them."""

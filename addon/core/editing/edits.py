@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Assembly, Body, Dof, Joint, Mechanism, Restraint
+from ..model import (
+    DOF_SIZE,
+    Array,
+    Assembly,
+    Body,
+    Dof,
+    HasId,
+    Joint,
+    Mechanism,
+    Restraint,
+    body_by_id,
+    first_indices,
+)
 from ..report import Message
 from ..transforms import inverse
-
-
-class HasId(Protocol):
-    """Part of a mechanism."""
-
-    id: str
-
 
 Part = TypeVar("Part", bound=HasId)
 
@@ -104,16 +109,6 @@ class Edit:
         return Edit(self.before, other.after, joints, copies, images, assembled, restraints, shapes)
 
 
-def body_by_id(mechanism: Mechanism) -> dict[str, Body]:
-    """Return the bodies of a mechanism by id; of several with the same id the first."""
-    return {body.id: body for body in reversed(mechanism.bodies)}
-
-
-def joint_by_id(mechanism: Mechanism) -> dict[str, Joint]:
-    """Return the joints of a mechanism by id; of several with the same id the first."""
-    return {joint.id: joint for joint in reversed(mechanism.joints)}
-
-
 def with_joints(mechanism: Mechanism, joints: Iterable[Joint]) -> Mechanism:
     """Return a mechanism in which these joints replace those with the same ids; others are added at the end."""
     return replace(mechanism, joints=_replaced(mechanism.joints, joints))
@@ -186,7 +181,7 @@ def switch_assembly(mechanism: Mechanism, path: str, on: bool) -> Edit:
             joint,
             joint.assembly in running
             and _is_functional(joint)
-            and all(bodies[end].active for end in (joint.parent, joint.child) if end is not None),
+            and all(bodies[end].active for end in joint.ends if end is not None),
         )
         for joint in mechanism.joints
     ]
@@ -301,11 +296,6 @@ def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Ar
     """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
     near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
     return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
-
-
-def first_indices(dofs: Sequence[Dof]) -> list[int]:
-    """Return the index of the first value of each degree of freedom, and the number of all values."""
-    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
 
 
 def _joint_with(dofs: Sequence[Dof]) -> Joint:

@@ -22,24 +22,13 @@ from ..kinematics import (
 )
 from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, dof_slices, joint_by_id
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
-from ..stops import NO_STOPS, StopPair
+from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
-from .edits import (
-    Edit,
-    JointEdit,
-    body_by_id,
-    change_of_values,
-    convert_values,
-    first_indices,
-    joint_by_id,
-    with_bodies,
-    with_joints,
-    with_restraints,
-)
+from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
@@ -82,7 +71,7 @@ def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[
         seen: The joint values (size,) of the old ones as seen.
     """
     joint = joint_by_id(mechanism)[joint_id]
-    start = _concatenate(dof.initial for dof in joint.dofs)
+    start = joint.initial
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
         _set_initial_values(made, convert_values(joint.dofs, dofs, start))
@@ -117,10 +106,6 @@ def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
             dof.start = tuple(begins.tolist()) if begins.any() else ()
 
 
-def _concatenate(coordinates: Iterable[Array]) -> Array:
-    return np.concatenate([np.zeros(0), *coordinates])
-
-
 # ---------------------------------------------------------------- values
 
 #: Groups of fields of degrees of freedom that can be copied between joints.
@@ -135,18 +120,6 @@ COPIED_FIELDS = {
 ValueKey = tuple[str, int]
 StopEnd = Literal["lower", "upper"]
 STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
-
-
-def value_dofs(dofs: Iterable[Dof]) -> list[Dof | None]:
-    """Return what has the stops of each value of a joint: a degree of freedom, or a part of a ball or free block.
-
-    It is None for a block whose file gives no parts, or not one for each value.
-    """
-    out: list[Dof | None] = []
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        out += [dof] if size == 1 else dof.parts if len(dof.parts) == size else [None] * size
-    return out
 
 
 def set_stops(
@@ -372,15 +345,12 @@ def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
 
 
 def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
-    sizes = [DOF_SIZE[dof.kind] for dof in dofs]
-    firsts, ends = first_indices(dofs), np.cumsum([0, *sizes[::-1]]).tolist()
     numbers: dict[int, tuple[int, float]] = {}
     values = [np.zeros(0)]
-    for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):
-        first = firsts[len(dofs) - 1 - place]
-        numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
+    for dof, own in reversed([*dof_slices(dofs)]):
+        numbers |= {index: (len(numbers) + k, -1.0) for k, index in enumerate(range(own.start, own.stop))}
         if pose is not None:
-            values.append(_reversed_values(pose[first : first + size], dof.kind))
+            values.append(_reversed_values(pose[own], dof.kind))
     return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
 
 
@@ -417,7 +387,7 @@ def move_joint(mechanism: Mechanism, joint_id: str, frame: Array, seen: Array) -
         seen: Its joint values (size,) as seen.
     """
     joint, bodies = joint_by_id(mechanism)[joint_id], body_by_id(mechanism)
-    parent, child = (np.eye(4) if end is None else bodies[end].pose for end in (joint.parent, joint.child))
+    parent, child = (np.eye(4) if end is None else bodies[end].pose for end in joint.ends)
     opening = inverse(joint_frame_world(joint, bodies)) @ joint_child_frame_world(joint, bodies)
     moved = replace(
         joint, frame_parent=inverse(parent) @ frame, frame_child=inverse(child) @ frame @ _without_rounding(opening)
@@ -458,12 +428,12 @@ def add_joint(mechanism: Mechanism, joint: Joint) -> Edit:
         ValueError: Both ends are the same body, or one is none of the mechanism.
     """
     known = {body.id for body in mechanism.bodies}
-    for end in (joint.parent, joint.child):
+    for end in joint.ends:
         if end is not None and end not in known:
             raise ValueError(Message("{}: not a body of {}", repr(end), repr(mechanism.name)))
     if joint.parent == joint.child:
         raise ValueError("Joint: both ends are the same body. Select another body")
-    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs))
+    start = np.zeros(joint.size)
     return Edit(mechanism, with_joints(mechanism, [joint]), {joint.id: JointEdit(start)})
 
 

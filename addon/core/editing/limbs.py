@@ -11,10 +11,10 @@ import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane
+from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
 from ..transforms import inverse
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_bodies, with_joints
+from .edits import Edit, JointEdit, with_bodies, with_joints
 from .sides import pairs_by_twin
 
 
@@ -55,7 +55,7 @@ def find_limb(
     carrying = {link.joint.id for link in tree.links if link.body in ids}
     limb = Limb(found)
     for joint in mechanism.joints:
-        inside = [end for end in (joint.parent, joint.child) if end in ids]
+        inside = [end for end in joint.ends if end in ids]
         if joint.id in carrying or len(inside) == 2:
             limb.joints.append(joint.id)
         elif inside:
@@ -105,9 +105,9 @@ def mirrored_offsets(
         {own: plane.height(joint_frame_world(joints[own], bodies)[:3, 3]) for own in limb.joints},
     )
     paired = pairs_by_twin(mechanism.bodies), pairs_by_twin(mechanism.joints)
-    led = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
+    moved = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
            if own in some and own in pairs]  # fmt: skip
-    lead, flip = max(led, key=abs, default=0.0), plane.reflection[:3, :3]
+    lead, flip = max(moved, key=abs, default=0.0), plane.reflection[:3, :3]
     ways = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
     return Offsets(
         *(

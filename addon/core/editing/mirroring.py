@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kinematics import joint_frames_world
 from ..mass_properties import body_center
-from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane
+from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Plane, body_by_id, dof_slices, joint_by_id
 from ..report import Message, Report, abbreviate_names, count_with_noun
 from ..transforms import inverse
 from .sides import Sides, find_sides
@@ -94,10 +94,10 @@ def motion_mirror(mechanism: Mechanism, normal: Array | None = None) -> MotionMi
     """
     sides = find_sides(mechanism, normal)
     frames = joint_frames_world(mechanism)
-    every = {joint.id: joint for joint in reversed(mechanism.joints)}
+    every = joint_by_id(mechanism)
     heights = {key: sides.plane.height(frame[:3, 3]) for key, frame in frames.items()}
     out = MotionMirror(sides, {}, heights)
-    bodies = {body.id: body for body in mechanism.bodies}
+    bodies = body_by_id(mechanism)
     rough: dict[str, float] = {}
     lone = []
     for joint in mechanism.joints:
@@ -146,7 +146,7 @@ def _report_mirror(
 
 
 def mirror_joint_ends(
-    joint: Joint, twin: Joint | None, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
+    joint: Joint, twin: Joint | None, body_twins: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
 ) -> tuple[tuple[str | None, str | None], bool]:
     """Find the bodies that the mirror image of a joint connects, and whether the twin has them in reverse order.
 
@@ -156,20 +156,20 @@ def mirror_joint_ends(
     Args:
         joint: The joint.
         twin: Its twin, or None.
-        mates: Twins of bodies, by id.
+        body_twins: Twins of bodies, by id.
         bodies: The bodies that the two joints connect, by id.
         plane: The mirror plane.
 
     Returns:
         The images of the joint's parent and child, and whether the twin's parent is the image of the child.
     """
-    swapped = twin is not None and _is_swapped(joint, twin, mates, bodies, plane)
+    swapped = twin is not None and _is_swapped(joint, twin, body_twins, bodies, plane)
     its = (None, None) if twin is None else (twin.child, twin.parent) if swapped else (twin.parent, twin.child)
 
     def image(end: str | None, there: str | None) -> str | None:
-        if end is None or end in mates:
-            return mates[end] if end is not None else None
-        return end if there is None or there in mates or not is_nearer(there, end) else there
+        if end is None or end in body_twins:
+            return body_twins[end] if end is not None else None
+        return end if there is None or there in body_twins or not is_nearer(there, end) else there
 
     def is_nearer(there: str, end: str) -> bool:
         if there == end or there not in bodies or end not in bodies:
@@ -182,9 +182,11 @@ def mirror_joint_ends(
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
 
 
-def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
+def _is_swapped(
+    joint: Joint, other: Joint, body_twins: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
+) -> bool:
     """Return whether the counterpart has its bodies in reverse order: its parent is the image of the joint's child."""
-    parent, child = (mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
+    parent, child = (body_twins.get(end, end) if end is not None else None for end in joint.ends)
     if (parent, child) == (other.parent, other.child):
         return False
     if (child, parent) == (other.parent, other.child):
@@ -206,15 +208,11 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
 
 @dataclass(frozen=True, eq=False)
 class _DofAxis:
-    """Degree of freedom with the index of its first coordinate and its axis, mapped to the counterpart's frame."""
+    """Degree of freedom with the indices of its values and its axis, mapped to the counterpart's frame."""
 
     dof: Dof
-    at: int
+    indices: tuple[int, ...]
     axis: Array
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(range(self.at, self.at + DOF_SIZE[self.dof.kind]))
 
 
 def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[DofMap, ...], float]:
@@ -233,7 +231,7 @@ def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> t
     turn = reflected[:3, :3]
     sense = -1.0 if swapped else 1.0
     mine = [
-        _DofAxis(s.dof, s.at, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis)
+        _DofAxis(s.dof, s.indices, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis)
         for s in _dof_axes(joint)
     ]
     its = _dof_axes(other)
@@ -257,7 +255,7 @@ def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> t
             along = float(step.axis @ its_step.axis)
             nearest = min(nearest, abs(along))
             matrix = np.array([[np.sign(along)]])
-        parts.append(DofMap(kind, step.numbers, its_step.numbers, matrix))
+        parts.append(DofMap(kind, step.indices, its_step.indices, matrix))
     return tuple(sorted(parts, key=lambda part: part.of)), nearest
 
 
@@ -267,11 +265,7 @@ def unit_axis(axis: Array) -> Array:
 
 
 def _dof_axes(joint: Joint) -> list[_DofAxis]:
-    out, at = [], 0
-    for dof in joint.dofs:
-        out.append(_DofAxis(dof, at, unit_axis(dof.axis)))
-        at += DOF_SIZE[dof.kind]
-    return out
+    return [_DofAxis(dof, (*range(own.start, own.stop),), unit_axis(dof.axis)) for dof, own in dof_slices(joint.dofs)]
 
 
 def _pair_dofs(mine: list[_DofAxis], its: list[_DofAxis]) -> list[tuple[_DofAxis, _DofAxis]] | None:

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kinematics import Tree, joint_motion, joint_values_from_poses, joint_values_from_transform
-from ..loops.closure import initial_joint_position
 from ..loops.designs import close_designs, design_loop_errors, shift_dof_zero, shift_value_zero
-from ..model import Array, Body, Joint, Mechanism
+from ..model import Array, Body, Joint, Mechanism, body_by_id, joint_by_id
 from ..transforms import inverse
 
 #: Largest relative difference of equal poses, whose numbers come from 32-bit floats.
@@ -82,7 +81,7 @@ class _PosePreserver:
 
     def __init__(self, tree: Tree, placement: PosedState) -> None:
         self.tree, self.placement = tree, placement
-        self.bodies = {body.id: body for body in reversed(tree.mechanism.bodies)}
+        self.bodies = body_by_id(tree.mechanism)
         self.design: dict[str | None, Array] = {None: np.eye(4)}
         self.seen: dict[str | None, Array] = {None: np.eye(4)}
         for own, body in self.bodies.items():
@@ -115,7 +114,7 @@ class _PosePreserver:
 
     def _close(self, held: DesignUpdate, before: Mapping[str, float]) -> None:
         """Change the design pose of loops that the edit opened, so that they are closed there."""
-        mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
+        mechanism, joints = self.tree.mechanism, joint_by_id(self.tree.mechanism)
         seen = held.coordinates(mechanism)
         placement = self.placement
         zeros = close_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)
@@ -133,7 +132,7 @@ class _PosePreserver:
                 held.values[own] = shift_value_zero(joint, seen[own], zero)
                 held.zeros[own] = zero
                 joint.dofs = [shift_dof_zero(joint, zero)]
-            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in (joint.parent, joint.child))
+            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in joint.ends)
             joint.frame_child = inverse(child) @ parent @ joint.frame_parent
 
     def _place_root(self, root: Body) -> None:
@@ -147,12 +146,12 @@ class _PosePreserver:
     def _place_body(self, joint: Joint, carrier: str | None, body: str) -> None:
         place = self.placement
         if body in place.made:
-            start = place.values.get(joint.id, initial_joint_position(joint))
-            self.seen[body] = self._led(self.seen[carrier], joint, carrier, start)
+            start = place.values.get(joint.id, joint.initial)
+            self.seen[body] = self._carried_pose(self.seen[carrier], joint, carrier, start)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)
             self._join_sides(joint, self._nearest(joint) if value is None else value)
-            design = self._led(self._designed(carrier), joint, carrier, None)
+            design = self._carried_pose(self._designed(carrier), joint, carrier, None)
             self._shift(body, design @ inverse(self.bodies[body].pose), carrier)
             return
         if carrier in self.shifts:
@@ -187,7 +186,7 @@ class _PosePreserver:
         return joint_values_from_transform(joint, seen[None])[0]
 
     @staticmethod
-    def _led(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
+    def _carried_pose(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
         """Compute the pose of the body that a joint carries, at values or None for zero."""
         motion = np.eye(4) if value is None else joint_motion(joint, value[None])[0]
         if joint.parent == carrier:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kinematics import joint_frames_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane
+from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id
 
 #: Words and letters of names that denote the side. A single letter counts where it is separate: ``leg_L``,
 #: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
@@ -179,7 +179,7 @@ def _find_pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], d
 
 def _pair_positions(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
     """Return the positions of the two parts of each pair, (n, 2, 3)."""
-    points = {body.id: body_center(body) for body in mechanism.bodies}
+    points = {own: body_center(body) for own, body in body_by_id(mechanism).items()}
     frames = joint_frames_world(mechanism) if joints else {}
     here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
     here += [(frames[key][:3, 3], frames[other][:3, 3]) for key, other in joints.items() if key < other]

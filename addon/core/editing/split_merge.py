@@ -10,9 +10,9 @@ import numpy as np
 
 from ..kinematics import joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane
+from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
-from .edits import Edit, JointEdit, body_by_id, joint_by_id, with_joints
+from .edits import Edit, JointEdit, with_joints
 from .joints import delete_parts
 from .sides import pairs_by_twin
 
@@ -65,7 +65,7 @@ def split(
         raise ValueError("Selection: no body of the mechanism. Select the bodies to split off")
     if not staying:
         raise ValueError("Selection: all bodies. Leave at least one in the mechanism")
-    ends = {joint.id: [end for end in (joint.parent, joint.child) if end is not None] for joint in mechanism.joints}
+    ends = {joint.id: [end for end in joint.ends if end is not None] for joint in mechanism.joints}
     off = [own for own, some in ends.items() if not staying.issuperset(some)]
     across = [own for own in off if not staying.isdisjoint(ends[own])]
     apart, edits = mechanism, dict[str, JointEdit]()
@@ -142,7 +142,7 @@ def merge(
         body.pose, body.twin, body.line = shift @ body.pose, names[0].get(body.twin or ""), None
     for joint in joints.values():
         joint.twin, joint.line = names[1].get(joint.twin or ""), None
-        joint.parent, joint.child = (names[0].get(end or "") for end in (joint.parent, joint.child))
+        joint.parent, joint.child = (names[0].get(end or "") for end in joint.ends)
         for side in ("parent", "child"):
             if getattr(joint, side) is None:
                 setattr(joint, f"frame_{side}", shift @ getattr(joint, f"frame_{side}"))

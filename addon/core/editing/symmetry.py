@@ -12,10 +12,10 @@ import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world, joint_frames_world, spanning_tree
 from ..mass_properties import body_center
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane
+from ..model import Array, Body, Dof, Joint, Mechanism, Plane, body_by_id, by_id, joint_by_id
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
-from .edits import Edit, JointEdit, body_by_id, change_of_values, joint_by_id, with_bodies, with_joints
+from .edits import Edit, JointEdit, change_of_values, with_bodies, with_joints
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
@@ -59,21 +59,17 @@ def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) ->
             hundredth of the mechanism's size. Such pairs are also alike (types of shapes and mass; kinds of dofs), and
             no other part is as near.
     """
-    bodies, joints = {body.id: body_center(body) for body in mechanism.bodies}, _joint_positions(mechanism)
+    bodies = {own: body_center(body) for own, body in body_by_id(mechanism).items()}
+    joints = {own: frame[:3, 3] for own, frame in joint_frames_world(mechanism).items()}
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
     size = float(np.ptp(every, axis=0).max()) if len(every) else 0.0
     reach = max(near if near is not None else 0.01 * size, 1e-9)
-    free_bodies = {body.id: body for body in mechanism.bodies if not body.twin}
-    free_joints = {joint.id: joint for joint in mechanism.joints if not joint.twin}
+    free_bodies = by_id(body for body in mechanism.bodies if not body.twin)
+    free_joints = by_id(joint for joint in mechanism.joints if not joint.twin)
     return [
         *_twin_candidates("body", free_bodies, {key: bodies[key] for key in free_bodies}, plane, reach),
         *_twin_candidates("joint", free_joints, {key: joints[key] for key in free_joints}, plane, reach),
     ]
-
-
-def _joint_positions(mechanism: Mechanism) -> dict[str, Array]:
-    bodies = {body.id: body for body in mechanism.bodies}
-    return {joint.id: joint_frame_world(joint, bodies)[:3, 3] for joint in mechanism.joints}
 
 
 def _twin_candidates(
@@ -169,9 +165,9 @@ def add_twins(
         ValueError: None of these parts lacks a twin.
     """
     ids = {*body_by_id(mechanism), *joint_by_id(mechanism)}
-    mates = pairs_by_twin(mechanism.bodies)
+    body_twins = pairs_by_twin(mechanism.bodies)
     paired = pairs_by_twin(mechanism.joints)
-    alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in mates]
+    alone = [body for body in mechanism.bodies if body.id in bodies and body.id not in body_twins]
     carried = {body.id for body in alone}
     chosen = {*joints, *(link.joint.id for link in tree.links if link.body in carried)}
     chosen |= {j.id for j in mechanism.joints if j.id in tree.loop_joints and {j.parent, j.child} & carried}
@@ -180,17 +176,16 @@ def add_twins(
         raise ValueError("Selection: all parts have a twin. Use Mirror to Twin to update them")
     names = {body.name for body in mechanism.bodies}
     images = {body.id: _as_twin(mirror_body(body, plane), body, names, ids) for body in alone}
-    mates |= {own: image.id for own, image in images.items()} | {image.id: own for own, image in images.items()}
+    body_twins |= {own: image.id for own, image in images.items()} | {image.id: own for own, image in images.items()}
     after = with_bodies(mechanism, [*(replace(b, twin=images[b.id].id) for b in alone), *images.values()])
     known, names = body_by_id(after), {joint.name for joint in mechanism.joints}
-    twins = {joint.id: _as_twin(mirror_joint(joint, plane, mates, known), joint, names, ids) for joint in single}
+    twins = {joint.id: _as_twin(mirror_joint(joint, plane, body_twins, known), joint, names, ids) for joint in single}
     copies = {image.id: own for own, image in images.items()} | {twin.id: own for own, twin in twins.items()}
     edits = {}
     for joint in single:
         twin = twins[joint.id]
-        parts = twin_dof_maps(joint, twin, plane, mates, known)
-        size = sum(DOF_SIZE[dof.kind] for dof in twin.dofs)
-        values = mirror_values(pose[joint.id], parts, size) if joint.id in pose else None
+        parts = twin_dof_maps(joint, twin, plane, body_twins, known)
+        values = mirror_values(pose[joint.id], parts, twin.size) if joint.id in pose else None
         edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
     after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
     return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()})
@@ -305,8 +300,8 @@ def mirror_twins(
         assembled: Initial values (size,) at which closed loops are assembled, by joint id.
         pose: Channel values (size,) of joints, by id.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
-    images = {mates[own]: own for own in bodies}
+    known, body_twins = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
+    images = {body_twins[own]: own for own in bodies}
     made = {twin: mirror_body(known[own], plane, known[twin], kept.get(own, ())) for twin, own in images.items()}
     for twin, image in made.items() if not colors else ():
         for shape, before in zip(image.shapes, known[twin].shapes, strict=False):
@@ -319,12 +314,12 @@ def mirror_twins(
     for own in joints:
         joint, its = every[own], every[paired[own]]
         try:
-            twins.append(mirror_joint(joint, plane, mates, known, its))
+            twins.append(mirror_joint(joint, plane, body_twins, known, its))
         except ValueError:  # the twin has other degrees of freedom
-            twins.append(retype_twin(joint, plane, mates, known, its))
-            seen = pose.get(its.id, np.concatenate([np.zeros(0), *(dof.initial for dof in its.dofs)]))
+            twins.append(retype_twin(joint, plane, body_twins, known, its))
+            seen = pose.get(its.id, its.initial)
             edits[its.id] = replace(change_of_values(its.dofs, twins[-1].dofs, seen), held=None)
-        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+        begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
     return Edit(mechanism, with_joints(after, twins), edits, images=images, assembled=begun)
 
 
@@ -335,13 +330,13 @@ def copy_values_to_twins(
 
     Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``.
     """
-    known, mates = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
+    known, body_twins = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
     every, paired = joint_by_id(mechanism), pairs_by_twin(mechanism.joints)
     twins, begun = list[Joint](), dict[str, Array]()
     for own in joints:
         joint, twin = every[own], every[paired[own]]
-        twins.append(mirror_joint_settings(joint, plane, mates, known, twin))
-        begun |= _assembled_image(joint, twins[-1], plane, mates, known, assembled)
+        twins.append(mirror_joint_settings(joint, plane, body_twins, known, twin))
+        begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
     return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
 
 
@@ -367,18 +362,16 @@ def _assembled_image(
     joint: Joint,
     twin: Joint,
     plane: Plane,
-    mates: Mapping[str, str],
+    body_twins: Mapping[str, str],
     bodies: Mapping[str, Body],
     assembled: Mapping[str, Array],
 ) -> dict[str, Array]:
     """Return the initial values of a joint's twin, by its id, where either of the two is assembled."""
     if assembled.keys().isdisjoint((joint.id, twin.id)):
         return {}
-    values = assembled.get(joint.id)
-    if values is None:
-        values = np.concatenate([dof.initial for dof in joint.dofs])
-    parts = twin_dof_maps(joint, twin, plane, mates, bodies)
-    return {twin.id: mirror_values(values, parts, sum(DOF_SIZE[dof.kind] for dof in twin.dofs)) + 0.0}
+    values = assembled.get(joint.id, joint.initial)
+    parts = twin_dof_maps(joint, twin, plane, body_twins, bodies)
+    return {twin.id: mirror_values(values, parts, twin.size) + 0.0}
 
 
 # ---------------------------------------------------------------- differences
@@ -398,8 +391,8 @@ class TwinDifference:
 
 def compare_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifference]:
     """Compare the halves of a mechanism pair by pair: each part with the mirror image of its twin."""
-    bodies = {body.id: body for body in mechanism.bodies}
-    joints = {joint.id: joint for joint in mechanism.joints}
+    bodies = body_by_id(mechanism)
+    joints = joint_by_id(mechanism)
     size = max((float(np.abs(body.pose[:3, 3]).max()) for body in mechanism.bodies), default=0.0) or 1.0
     out: list[TwinDifference] = []
     for first, second in _each_pair(sides.bodies, bodies):
@@ -520,9 +513,10 @@ def compare_parents(mechanism: Mechanism, sides: Sides) -> Iterator[TwinDifferen
     for joint in mechanism.joints:
         beside[joint.parent].add(joint.child)
         beside[joint.child].add(joint.parent)
-    order = {body.id: number for number, body in enumerate(mechanism.bodies)}
+    tree = spanning_tree(mechanism)
+    order = tree.index
     paired = {frozenset((joint.id, sides.joints[joint.id])) for joint in mechanism.joints if joint.id in sides.joints}
-    carried_by = {link.body: link.joint.id for link in spanning_tree(mechanism).links}
+    carried_by = {link.body: link.joint.id for link in tree.links}
     for first, second in sides.bodies.items():
         if not (first in order and second in order and order[first] < order[second]):
             continue
@@ -546,12 +540,12 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
     if not sides.bodies or len(alone) > len(sides.bodies):
         return []
     carriers = _parent_bodies(mechanism)
-    hanging: Counter[str] = Counter()
+    children: Counter[str] = Counter()
     for key in alone:
         first = key
         while carriers.get(first) in alone:
             first = carriers[first] or ""
-        hanging[first] += 1
+        children[first] += 1
     out = [
         TwinDifference(
             "body",
@@ -562,7 +556,7 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
             else Message("no twin, also for {} of its limb", count_with_noun(count - 1, "body", "bodies")),
             0.0,
         )
-        for key, count in hanging.items()
+        for key, count in children.items()
     ]
     frames = {key: frame[:3, 3] for key, frame in joint_frames_world(mechanism).items()}
     ends = {joint.id: {joint.parent, joint.child} for joint in mechanism.joints}

@@ -19,9 +19,22 @@ from itertools import permutations, product
 import numpy as np
 
 from ..kinematics import joint_frame_world
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape
+from ..model import (
+    DOF_SIZE,
+    Array,
+    Body,
+    Dof,
+    Joint,
+    Mechanism,
+    Plane,
+    Restraint,
+    Shape,
+    body_by_id,
+    dof_slices,
+    joint_by_id,
+)
 from ..report import Message
-from ..transforms import inverse
+from ..transforms import inverse, make_pose
 from .edits import Edit, with_restraints
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
@@ -59,7 +72,7 @@ def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
 
 def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     """Compute the mirror image (4, 4) of a pose (4, 4), its own axes reflected by ``flip`` (3, 3)."""
-    return plane.reflection @ pose @ _flip_matrix(flip)
+    return plane.reflection @ pose @ make_pose(flip)
 
 
 def mirror_change(poses: Sequence[Array], scales: Sequence[Array], plane: Plane) -> tuple[Array, Array]:
@@ -145,7 +158,7 @@ def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
     ``flip`` is the reflection of its body's axes.
     """
     flips = _UPRIGHT_FLIPS if shape.type in _UPRIGHT_SHAPES else _AXIS_FLIPS
-    return _nearest_flip(inverse(twin.pose) @ _flip_matrix(flip.T) @ shape.pose, flips, _X_FLIP)
+    return _nearest_flip(inverse(twin.pose) @ make_pose(flip.T) @ shape.pose, flips, _X_FLIP)
 
 
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
@@ -157,9 +170,7 @@ def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> 
         twin: Pose (4, 4) of the counterpart.
         upright: Keep Z, as for a light, which shines along it.
     """
-    return _nearest_flip(
-        inverse(twin) @ _flip_matrix(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP
-    )
+    return _nearest_flip(inverse(twin) @ make_pose(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP)
 
 
 def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
@@ -167,20 +178,14 @@ def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
 
     The body's axes are reflected by ``flip``, the pose's own by ``own`` (3, 3).
     """
-    return _flip_matrix(flip.T) @ pose @ _flip_matrix(own)
-
-
-def _flip_matrix(flip: Array) -> Array:
-    out = np.eye(4)
-    out[:3, :3] = flip
-    return out
+    return make_pose(flip.T) @ pose @ make_pose(own)
 
 
 # ---------------------------------------------------------------- joints
 
 
 def mirror_joint(
-    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
 ) -> Joint:
     """Compute the mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
 
@@ -190,7 +195,7 @@ def mirror_joint(
     Args:
         joint: The joint.
         plane: The mirror plane.
-        mates: Twins of bodies, by id (see ``mirror_joint_ends``).
+        body_twins: Twins of bodies, by id (see ``mirror_joint_ends``).
         bodies: The bodies by id, mirrored already.
         twin: Its twin, or None.
 
@@ -201,7 +206,7 @@ def mirror_joint(
     before = frame if twin is None else joint_frame_world(twin, bodies)
     flip = default_flip(plane) if twin is None else flip_between(frame, before, plane)
     out = deepcopy(joint if twin is None else twin)
-    ends, swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)
+    ends, swapped = mirror_joint_ends(joint, twin, body_twins, bodies, plane)
     frames = [mirror_pose(_world_frame(end, at, bodies), plane, flip) for end, at in _joint_sides(joint)]
     if swapped:
         ends = ends[::-1]
@@ -212,7 +217,7 @@ def mirror_joint(
     )
     out.active, out.type = joint.active, joint.type
     _mirror_dof_axes(joint, out, flip, swapped)
-    parts = twin_dof_maps(joint, out, plane, mates, bodies)
+    parts = twin_dof_maps(joint, out, plane, body_twins, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(
             Message("Joint {} and twin {}: different degrees of freedom", repr(joint.name), repr(out.name))
@@ -222,25 +227,25 @@ def mirror_joint(
 
 
 def mirror_joint_settings(
-    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``mates`` and ``bodies`` as for ``mirror_joint``.
+    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
     out = deepcopy(twin)
-    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, mates, bodies))
+    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies))
     return out
 
 
 def twin_dof_maps(
-    joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
+    joint: Joint, twin: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body]
 ) -> tuple[DofMap, ...]:
     """Compute the mapping from a joint's values to its twin's; empty where there is none.
 
-    ``mates`` and ``bodies`` as for ``mirror_joint``.
+    ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
-    swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)[1]
+    swapped = mirror_joint_ends(joint, twin, body_twins, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
     return match_dofs(joint, twin, reflected, swapped)[0]
 
@@ -259,19 +264,21 @@ def _mirror_dof_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> N
         its.axis = image if float(image @ its.axis) >= 0.0 else -image
 
 
-def retype_twin(joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint) -> Joint:
+def retype_twin(
+    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+) -> Joint:
     """Return a joint's twin with the joint's mirrored degrees of freedom in place of its own.
 
-    It keeps its own frame and bodies. ``mates`` and ``bodies`` as for ``mirror_joint``.
+    It keeps its own frame and bodies. ``body_twins`` and ``bodies`` as for ``mirror_joint``.
     """
     flip = flip_between(joint_frame_world(joint, bodies), joint_frame_world(twin, bodies), plane)
     out = deepcopy(twin)
     out.type, out.dofs = joint.type, deepcopy(joint.dofs)
     for dof in out.dofs:
         dof.axis = _twin_axis(flip.T @ dof.axis, dof.axis)
-    if mirror_joint_ends(joint, twin, mates, bodies, plane)[1]:
+    if mirror_joint_ends(joint, twin, body_twins, bodies, plane)[1]:
         out.dofs.reverse()
-    return mirror_joint(joint, plane, mates, bodies, out)
+    return mirror_joint(joint, plane, body_twins, bodies, out)
 
 
 def _twin_axis(image: Array, axis: Array) -> Array:
@@ -307,7 +314,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[st
     Returns:
         Names of what cannot be mirrored: the stops and springs of single axes of balls whose axes are oblique.
     """
-    own, its = _dofs_by_index(joint), _dofs_by_index(twin)
+    own, its = ({values.start: dof for dof, values in dof_slices(each.dofs)} for each in (joint, twin))
     left_out = []
     for part in parts:
         source, target = own[part.of[0]], its[part.to[0]]
@@ -327,15 +334,6 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[st
         for row, column in enumerate(np.abs(part.matrix).argmax(axis=1)):
             _copy_dof(source.parts[column], target.parts[row], float(part.matrix[row, column]))
     return left_out
-
-
-def _dofs_by_index(joint: Joint) -> dict[int, Dof]:
-    """Map the index of the first coordinate to the degree of freedom."""
-    out, at = {}, 0
-    for dof in joint.dofs:
-        out[at] = dof
-        at += DOF_SIZE[dof.kind]
-    return out
 
 
 def _copy_dof(source: Dof, target: Dof, sign: float) -> None:
@@ -385,7 +383,7 @@ def mirror_restraints(
         if pairs.connects_twins(item, bodies):
             out[number] = pairs.symmetrized(item, bodies)
             continue
-        if not pairs.is_led(item, bodies, joints):
+        if not pairs.is_on_leading_side(item, bodies, joints):
             continue
         sign = pairs.sign(item.joint)
         if sign is None:
@@ -417,12 +415,12 @@ class _RestraintMirror:
         return cls(
             mechanism,
             plane,
-            {body.id: body for body in mechanism.bodies},
+            body_by_id(mechanism),
             pairs_by_twin(mechanism.bodies),
             pairs_by_twin(mechanism.joints),
         )
 
-    def is_led(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:
+    def is_on_leading_side(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:
         """Return whether a restraint is on given parts, and not on their twins as well."""
         if item.joint is not None:
             return item.joint in joints and item.joint in self.joints
@@ -448,7 +446,7 @@ class _RestraintMirror:
         """Return the sign of a joint's value in its twin, 1 without a joint; None where it has no single image."""
         if joint is None:
             return 1.0
-        known = {each.id: each for each in self.mechanism.joints}
+        known = joint_by_id(self.mechanism)
         parts = twin_dof_maps(known[joint], known[self.joints[joint]], self.plane, self.bodies, self.known)
         return float(parts[0].matrix[0, 0]) if len(parts) == 1 and len(parts[0].of) == 1 else None
 
@@ -517,9 +515,7 @@ class _RestraintMirror:
         named = next((each for each in others if each in found), others[0])
         seen = self._mirror_local_frame(body, twin, frame)
         flip = frame_flip(seen, np.eye(3), found.get(named, frame if before is None else before))
-        turned = np.eye(4)
-        turned[:3, :3] = flip
-        image, there = seen @ turned, found.get(named)
+        image, there = seen @ make_pose(flip), found.get(named)
         if there is not None and np.abs(there - image).max() <= _POSE_TOLERANCE * max(1.0, float(np.abs(there).max())):
             image = there  # equal up to rounding to 32 bits
         return image, named, flip

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import naming
-from ..model import Array, Mechanism, Motion, Trajectory
+from ..model import Array, Mechanism, Motion, Trajectory, body_by_id, joint_by_id
 from ..motion.servo_matching import mechanism_servos
 from ..report import FormatError, Message, Report
 from .behaviors import (
@@ -296,8 +296,8 @@ class Gait:
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
         self._without_type = SINE if behaviours.sine_without_type else NONE
-        self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
-        self._dofs = {joint.id: motor_dof(joint) for joint in reversed(mechanism.joints)}
+        self._poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
+        self._dofs = {own: motor_dof(joint) for own, joint in joint_by_id(mechanism).items()}
         self._row_of: dict[tuple[Any, ...], int] = {}
         self._begin: list[float] = []
         self._engine_motors: dict[int, list[tuple[str, tuple[Any, ...]]]] = defaultdict(list)
@@ -393,11 +393,11 @@ class Gait:
 
     def _finish(self, batches: dict[tuple[int, str], NodeBatch]) -> None:
         self._run = [batches[key].compiled() for key in sorted(batches)]
-        listened = {key[1] for key in self._row_of if key[0] == "control"}
-        self.controls = [name for name in INPUT_NAMES if name in listened]
-        heard = {key[1] for key in self._row_of if key[0] == "feedback"}
-        self._design = {body: feedback_angles(self._poses[body][:3, :3]) for body in heard}
-        self.feedback_bodies = [body for body in dict.fromkeys(b.id for b in self.mechanism.bodies) if body in heard]
+        used = {key[1] for key in self._row_of if key[0] == "control"}
+        self.controls = [name for name in INPUT_NAMES if name in used]
+        measured = {key[1] for key in self._row_of if key[0] == "feedback"}
+        self._design = {body: feedback_angles(self._poses[body][:3, :3]) for body in measured}
+        self.feedback_bodies = [body for body in dict.fromkeys(b.id for b in self.mechanism.bodies) if body in measured]
 
         self._slices: list[tuple[slice, Callable[[Array], Array]]] = []
         engine_motors: list[tuple[str, tuple[Any, ...]]] = []
@@ -576,15 +576,15 @@ def sample_gait(mechanism: Mechanism, controls: GaitInputs, seconds: float, step
 
 def report_inputs(gait: Gait | None, controls: Mapping[str, float], report: Report) -> None:
     """Warn of input values beyond -1 to 1 and of inputs that a gait does not read."""
-    heard = gait.controls if gait is not None else []
+    inputs = gait.controls if gait is not None else []
     for name, value in controls.items():
         if abs(value) > 1.0:
             report.warn(
                 "input-far",
                 Message("Input {}: {} is outside the range of an input (-1 to 1)", repr(name), f"{value:g}"),
             )
-        if name not in heard:
-            read = f"it reads {', '.join(heard)}" if heard else "it reads none"
+        if name not in inputs:
+            read = f"it reads {', '.join(inputs)}" if inputs else "it reads none"
             report.warn(
                 "input-unheard", Message("Input {} has no effect: the gait does not read it; {}", repr(name), read)
             )

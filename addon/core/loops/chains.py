@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kinematics import Link, Tree
-from ..model import DOF_SIZE, Array, Dof, Joint
+from ..model import Array, Dof, Joint, dof_slices
 from ..transforms import (
     IDENTITY_POSE,
     inverse,
+    make_pose,
     rotation_matrix,
     rotation_vector,
     rotation_vector_jacobian,
@@ -236,8 +237,9 @@ class _ChainBuilder:
         """Append the motion of a joint, or its inverse."""
         if not joint.dofs:
             return
-        at, moves = self._columns[joint.id].start, []
-        for dof in joint.dofs:
+        moves = []
+        for dof, own in dof_slices(joint.dofs):
+            at = self._columns[joint.id].start + own.start
             moves += (
                 [(dof, at)]
                 if dof.kind != "free"
@@ -245,7 +247,6 @@ class _ChainBuilder:
             )
             if dof.kind == "free":
                 moves.append((Dof("ball"), at))
-            at += DOF_SIZE[dof.kind]
         for dof, column in reversed(moves) if inverted else moves:
             self._add(dof, column, -1.0 if inverted else 1.0)
 
@@ -254,8 +255,7 @@ class _ChainBuilder:
             self.elements.append(_ElementaryMotion(column, sense, 0.0, True, IDENTITY_POSE))
             return
         long = float(np.linalg.norm(dof.axis))
-        frame = np.eye(4)
-        frame[:3, :3] = rotation_with_z(dof.axis)
+        frame = make_pose(rotation_with_z(dof.axis))
         turn = 0.0 if dof.kind == "translation" else sense
         shift = sense * long * {"translation": 1.0, "screw": dof.pitch}.get(dof.kind, 0.0)
         self.go(frame)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kinematics import Tree, spanning_tree
-from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
+from ..model import Array, Joint, Mechanism, are_angles, by_id
 from ..spatial import joint_motion_single
 from ..transforms import inverse, rotation_vector
 from .chains import LoopChains, path_to_root, pose_vectors
@@ -32,12 +32,7 @@ MAX_CLOSURE_ITERATIONS = 200
 
 def initial_joint_positions(mechanism: Mechanism) -> JointPositions:
     """Return the initial values of each active joint, by its id, each of the joint's size."""
-    return {joint.id: initial_joint_position(joint) for joint in mechanism.joints if joint.active}
-
-
-def initial_joint_position(joint: Joint) -> Array:
-    """Return the initial values of a joint, (size of the joint,)."""
-    return np.concatenate([dof.initial for dof in joint.dofs]) if joint.dofs else np.zeros(0)
+    return {joint.id: joint.initial for joint in mechanism.joints if joint.active}
 
 
 def loop_openings(
@@ -196,8 +191,7 @@ class LoopSystem:
         scales: list[float] = []
         for joint in self.moving:
             at = len(scales)
-            for dof in joint.dofs:
-                scales += _dof_scales(dof, self.length)
+            scales += [1.0 if angle else self.length for angle in are_angles(joint.dofs)]
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
         self.chains = LoopChains(tree, self.chords, self.columns, len(scales))
@@ -309,12 +303,6 @@ def _characteristic_length(joints: list[Joint]) -> float:
     return float(np.median(arms)) if arms else 1.0
 
 
-def _dof_scales(dof: Dof, length: float) -> list[float]:
-    if dof.kind == "translation":
-        return [length]
-    return [1.0] * 3 + [length] * 3 if dof.kind == "free" else [1.0] * DOF_SIZE[dof.kind]
-
-
 def input_joint_order(mechanism: Mechanism, tree: Tree) -> list[str]:
     """Sort the joints of a mechanism by their suitability as input joints.
 
@@ -330,9 +318,9 @@ def input_joint_order(mechanism: Mechanism, tree: Tree) -> list[str]:
     def rank(joint_id: str) -> tuple[bool, bool, bool, int, bool]:
         joint = joints[joint_id]
         moves = any(dof.velocity for dof in joint.dofs)
-        several = sum(DOF_SIZE[dof.kind] for dof in joint.dofs) > 1
+        several = joint.size > 1
         slides = bool(joint.dofs) and joint.dofs[0].kind != "rotation"
         return joint_id not in far, not moves, several, far.get(joint_id, 0), slides
 
-    joints = {joint.id: joint for joint in mechanism.joints if joint.active and joint.dofs}
+    joints = by_id(joint for joint in mechanism.joints if joint.active and joint.dofs)
     return sorted(joints, key=rank)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kinematics import CLOSES_LOOP, Tree, joint_values_from_transform, spanning_tree
-from ..model import DOF_SIZE, Array, Body, Mechanism
+from ..model import DOF_SIZE, Array, Body, Mechanism, dof_slices
 from .closure import JointPositions, LoopSystem, independent_loops, least_norm_step
 from .newton import CLOSURE_TOLERANCE, MAX_NEWTON_ITERATIONS, MAX_NEWTON_STEP, NEWTON_REDUNDANCY_RATIO, NewtonSolver
 
@@ -46,7 +46,7 @@ def _extract_linkage(mechanism: Mechanism, chords: Collection[str], names: Colle
         for joint in mechanism.joints
         if joint.active and joint.id in names
     ]
-    ends = {end for joint in joints for end in (joint.parent, joint.child)}
+    ends = {end for joint in joints for end in joint.ends}
     bodies = [Body(body.id, body.name) for body in mechanism.bodies if body.id in ends]
     return Mechanism(mechanism.name, bodies=bodies, joints=joints)
 
@@ -199,7 +199,7 @@ class LinkageSolver:
             Whether the position is closed, or nearly so; where it is not, nothing changes.
         """
         system, chords = self._system, self.linkage.system.chords
-        guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
+        guess = {joint.id: np.zeros(joint.size) for joint in chords}
         guess.update(positions)
         frames = system.chord_motions(system.vector(guess))
         guess.update((joint.id, joint_values_from_transform(joint, frame[None])[0]) for joint, frame in frames)
@@ -460,18 +460,17 @@ class LinkageStops:
         self._is_wrapped = np.zeros(len(start), dtype=bool)
         chords = {joint.id for joint in system.chords}
         for joint in system.moving:
-            at = system.columns[joint.id].start
-            for dof in joint.dofs:
-                size = DOF_SIZE[dof.kind]
-                self._names[at : at + size] = [joint.id] * size
-                if size == 1:
+            columns = system.columns[joint.id]
+            self._names[columns] = [joint.id] * joint.size
+            for dof, own in dof_slices(joint.dofs):
+                at = columns.start + own.start
+                if DOF_SIZE[dof.kind] == 1:
                     if dof.lower is not None:
                         self._low[at] = min(dof.lower / system.scales[at], start[at])
                     if dof.upper is not None:
                         self._high[at] = max(dof.upper / system.scales[at], start[at])
                     # a chord's value is computed from its two sides, without whole turns
                     self._is_wrapped[at] = dof.kind == "rotation" and joint.id in chords
-                at += size
         self._is_wrapped &= np.isfinite(self._low) & np.isfinite(self._high)
         self._middle = np.zeros(len(start))
         self._middle[self._is_wrapped] = 0.5 * (self._low[self._is_wrapped] + self._high[self._is_wrapped])

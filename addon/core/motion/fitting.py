@@ -13,7 +13,7 @@ from ..kinematics import spanning_tree
 from ..model import Mechanism, Motion, Trajectory
 from ..report import FormatError, Message, Report, count_with_noun
 from ..stops import clamp_values_to_stops, stop_excess
-from .root_motion import is_root_rotation, map_root_trajectories, root_body_name, root_trajectory_names
+from .root_motion import is_root_rotation, map_root_trajectories, report_unmatched_roots, root_trajectory_names
 from .servo_matching import Servo, ServoMatch, match_servos, mechanism_servos
 
 StopPolicy = Literal["keep", "clamp", "refuse"]
@@ -78,14 +78,7 @@ def _map_roots(motion: Motion, mechanism: Mechanism, fitting: FitOptions, report
         return {}
     known = root_trajectory_names((body.id, body.name) for body in spanning_tree(mechanism).roots)
     out = map_root_trajectories(motion, known.values(), fitting.mapping, report)
-    for body in dict.fromkeys(
-        root_body_name(name) for name in theirs if name not in out and name not in fitting.mapping
-    ):
-        report.warn(
-            "root-unmatched",
-            Message("Root motion of {} has no effect: no root body has this name", repr(body)),
-            where=body,
-        )
+    report_unmatched_roots((name for name in theirs if name not in out and name not in fitting.mapping), report)
     return out
 
 
@@ -102,18 +95,8 @@ def _report_match(match: ServoMatch, motion: Motion, mechanism: Mechanism, repor
         "servos-matched",
         Message("Servos matched by name: {} of {}", len(match.pairs), len(match.pairs) + len(match.unmatched)),
     )
-    for name, servo in match.loose.items():
-        report.info("servo-loose", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
-    idle = mechanism_servos(mechanism, active=False)
-    for name, why in match.unmatched.items():
-        said = "its joint is inactive in the mechanism" if name in idle else why
-        report.warn("servo-unmatched", Message("Servo {} has no effect: {}", repr(name), said), where=name)
-    for name in match.repeated:
-        report.warn(
-            "servo-repeated",
-            Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
-            where=name,
-        )
+    idle, inactive = mechanism_servos(mechanism, active=False), "its joint is inactive in the mechanism"
+    match.report({name: inactive if name in idle else why for name, why in match.unmatched.items()}, report)
 
 
 def _convert_units(track: Trajectory, servo: Servo | None, fitting: FitOptions) -> Trajectory:
@@ -166,16 +149,18 @@ def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, repor
 
 
 def _reject_beyond_stops(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
-    guilty = [each for each in tracks if each.name in known and stop_excess(each.values, known[each.name].stops).any()]
-    if guilty:
+    exceeding = [
+        each for each in tracks if each.name in known and stop_excess(each.values, known[each.name].stops).any()
+    ]
+    if exceeding:
         beyond = "; ".join(
             f"{each.name!r} ({_format_stops(known[each.name])}) at "
             f"{np.count_nonzero(stop_excess(each.values, known[each.name].stops))} of "
             f"{count_with_noun(len(each.values), 'keyframe')}"
-            for each in guilty
+            for each in exceeding
         )
         raise FormatError(
-            f"motion {motion.name!r} exceeds the stops of {count_with_noun(len(guilty), 'servo')}: {beyond}",
+            f"motion {motion.name!r} exceeds the stops of {count_with_noun(len(exceeding), 'servo')}: {beyond}",
             path=motion.source.path if motion.source is not None else "",
             remedy="Use --stops clamp or --stops keep.",
         )

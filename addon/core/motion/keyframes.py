@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Array, Trajectory
+from ..report import FormatError
 
 #: Interpolation from a key to the next. Blender has more, with easing, which count as linear here.
 CONSTANT_KEY, LINEAR_KEY, BEZIER_KEY = 0, 1, 2
@@ -21,6 +22,22 @@ FREE_HANDLE = 0
 #: Largest distance (s) of keys that count as simultaneous.
 TIME_TOLERANCE = 1e-9
 _BISECTIONS = 60
+
+
+def finite_keyframes(trajectory: Trajectory, where: str) -> tuple[Array, Array]:
+    """Return times and values (n,) of a trajectory.
+
+    Raises:
+        FormatError: A keyframe has no finite time and value; ``where`` is the place that it names.
+    """
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise FormatError(
+            f"servo {trajectory.name!r} has keyframes without a finite time and value",
+            where=where,
+            remedy="Correct or delete them.",
+        )
+    return times, values
 
 
 @dataclass(frozen=True)

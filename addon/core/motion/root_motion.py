@@ -59,6 +59,16 @@ def match_roots(motion: Motion, known: Iterable[str]) -> dict[str, str]:
     return pairs | dict(zip(alone, left, strict=True)) if len(alone) == len(left) == 1 else pairs
 
 
+def report_unmatched_roots(names: Iterable[str], report: Report) -> None:
+    """Report trajectories of root motion (names) without a root body: one entry for each body."""
+    for body in dict.fromkeys(map(root_body_name, names)):
+        report.warn(
+            "root-unmatched",
+            Message("Root motion of {} has no effect: no root body has this name", repr(body)),
+            where=body,
+        )
+
+
 def map_root_trajectories(
     motion: Motion, known: Iterable[Sequence[str]], mapping: Mapping[str, str], report: Report
 ) -> dict[str, str]:

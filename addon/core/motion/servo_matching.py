@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from .. import naming
-from ..model import DOF_SIZE, Dof, Mechanism, Motion, Trajectory
-from ..report import Message
+from ..model import Mechanism, Motion, Trajectory, are_angles, by_id
+from ..report import Message, Report
 from ..stops import StopPair, joint_stops
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
@@ -37,6 +37,19 @@ class ServoMatch:
     loose: dict[str, str] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+
+    def report(self, unmatched: Mapping[str, str], report: Report) -> None:
+        """Report names without a match, with the reasons in ``unmatched``, names matched loosely, and repeated ones."""
+        for name, why in unmatched.items():
+            report.warn("servo-unmatched", Message("Servo {} has no effect: {}", repr(name), why), where=name)
+        for name, servo in self.loose.items():
+            report.info("servo-matched", Message("Servo {} was matched with {}", repr(name), repr(servo)), where=name)
+        for name in self.repeated:
+            report.warn(
+                "servo-repeated",
+                Message("Servo {} occurs several times in the motion. The last one plays", repr(name)),
+                where=name,
+            )
 
 
 def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[str, str] = _NO_MAPPING) -> ServoMatch:
@@ -180,17 +193,10 @@ def mechanism_servos(mechanism: Mechanism, active: bool = True) -> dict[str, Ser
     Of joints with the same id the first with any dof counts.
     """
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
-    firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
+    firsts = by_id(joint for joint in mechanism.joints if joint.dofs)
     return {
-        name: Servo(name, joint.id, slides, *stops)
+        name: Servo(name, joint.id, not angle, *stops)
         for joint in mechanism.joints
         if firsts.get(joint.id) is joint and joint.active == active
-        for name, slides, stops in zip(names[joint.id], _linear_flags(joint.dofs), joint_stops(joint.dofs), strict=True)
+        for name, angle, stops in zip(names[joint.id], are_angles(joint.dofs), joint_stops(joint.dofs), strict=True)
     }
-
-
-def _linear_flags(dofs: Iterable[Dof]) -> Iterator[bool]:
-    """Yield for each coordinate whether it is a length."""
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        yield from ([dof.kind == "translation"] if size == 1 else [number >= 3 for number in range(size)])

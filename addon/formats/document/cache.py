@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from ...core.model import Mechanism, Source
 from ...core.record_utils import copy_mechanism
+from ...core.report import FormatError, Message, Report
 from ..text.detection import AnyDocument
 from ..text.file_io import gc_paused
 
@@ -100,16 +101,32 @@ def cached_mechanism(data: bytes, path: str, read: Callable[[], tuple[Mechanism,
     return mechanism
 
 
-def source_document(source: Source, read: Callable[[str, str], D]) -> D:
-    """Return the document of a mechanism's source, parsed by ``read(text, path)`` if it is not attached.
+def source_document(mechanism: Mechanism, format_: str, read: Callable[[str, str], D], report: Report) -> D | None:
+    """Return a mechanism's own document, to write its edits into; it must not be changed.
 
-    The result must not be changed.
+    Args:
+        mechanism: the mechanism.
+        format_: the format of the document.
+        read: parses text and path, if the document is not attached to its source.
+        report: gets an entry if the text cannot be read any more.
 
-    Raises:
-        FormatError: the text cannot be read any more.
+    Returns:
+        The document; None where it cannot be read, or the mechanism is from another format or from no document.
     """
-    kept = attached_document(source)
-    return read(source.text, source.path) if kept is None else cast(D, kept)
+    source = mechanism.source
+    if source.format != format_ or not source.text:
+        return None
+    try:
+        kept = attached_document(source)
+        return read(source.text, source.path) if kept is None else cast(D, kept)
+    except FormatError as error:
+        report.warn(
+            "document-lost",
+            Message(
+                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+            ),
+        )
+        return None
 
 
 _attached: dict[int, tuple[weakref.ref[Source], str, Any]] = {}

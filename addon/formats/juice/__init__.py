@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Message, Report
+from ...core.report import Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_juice, read
@@ -42,22 +42,11 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     That is the mechanism's own document with its edits, if it has one in the dialect of the extension, else a new one.
     """
     source = mechanism.source
-    if source.format != "juice" or not source.text:
-        return new_document(mechanism, report)
-    if suffix == ".jm" and source.dialect != "jm":
+    if source.format == "juice" and source.text and suffix == ".jm" and source.dialect != "jm":
         report.warn(
             "new-dialect",
             Message("Dialect: .{} is rewritten as .jm. Comments and unknown elements are not written", source.dialect),
         )
         return new_document(mechanism, report)
-    try:
-        document = source_document(source, read)
-    except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
-        return new_document(mechanism, report)
-    return patch_document(document, mechanism, report)
+    document = source_document(mechanism, "juice", read, report)
+    return new_document(mechanism, report) if document is None else patch_document(document, mechanism, report)

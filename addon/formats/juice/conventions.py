@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...core.model import Array, identity
-from ...core.transforms import bitwise_equal
+from ...core.transforms import bitwise_equal, nearest_euler_angles
 
 Angles = tuple[float, float, float]  # yaw, pitch, roll in degrees
 
@@ -78,11 +78,7 @@ def angles_from_rotation(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Ang
     sine, cosine = math.sin(roll), math.cos(roll)
     yaw = math.atan2(rotation[1, 0] * cosine + rotation[1, 2] * sine, rotation[0, 0] * cosine + rotation[0, 2] * sine)
     pitch = math.atan2(rotation[2, 1], rotation[2, 2] * cosine - rotation[2, 0] * sine)
-    choices = [(yaw, pitch, roll)]
-    if not upright:
-        choices.append((yaw + math.pi, math.pi - pitch, roll + math.pi))
-    wound = [tuple(_wrap_near(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
-    best = min(wound, key=lambda choice: math.dist(choice, near))
+    best = nearest_euler_angles((yaw, pitch, roll), near, upright)
     yaw, pitch, roll = (b if abs(a - b) < ANGLE_TOLERANCE else a for a, b in zip(best, near, strict=True))
     return yaw, pitch, roll
 
@@ -121,11 +117,6 @@ def _cos(degrees: Array) -> Array:
 
 def _sin(degrees: Array) -> Array:
     return np.sin(np.radians(degrees))
-
-
-def _wrap_near(angle: float, near: float) -> float:
-    """Return the angle plus the full turns that bring it nearest to another (degrees)."""
-    return angle + 360.0 * round((near - angle) / 360.0)
 
 
 def _round_degrees(degrees: float) -> float:

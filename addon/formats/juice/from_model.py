@@ -13,6 +13,7 @@ import numpy as np
 from ...core.gait.behaviors import Engine
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
 from ...core.report import FormatError, Message, Report
+from ...core.transforms import make_pose, rotation_with_z
 from ..document.conversion_losses import (
     INITIAL_POSE_DIFFERS,
     MOTION_DIFFERS,
@@ -87,7 +88,7 @@ def _convert_body(body: Body, losses: ConversionLosses) -> Body:
     shape = _convert_shape(shapes[0], body, losses) if shapes else None
     if shape and not (shape.visual and shape.collision):
         losses.add("dropped-shape-use", "Shape: written as visual and collision shape, Juice has no other", body)
-    local = shape.pose if shape else _translation(body.com)
+    local = shape.pose if shape else make_pose(position=body.com)
     if shape and not np.allclose(local[:3, 3], body.com, rtol=0, atol=1e-9):
         losses.add("moved-com", "Center of mass: written at the center of the shape", body)
     if same_pose(local, identity()) and shape is (body.shapes[0] if body.shapes else None):
@@ -189,8 +190,7 @@ def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
     axis = joint.dofs[0].axis
     if axis[2] > 0 and abs(axis[0]) + abs(axis[1]) < _ZERO_TOLERANCE:
         return joint if joint.type == kind else replace(joint, type=kind)
-    turn = identity()
-    turn[:3, :3] = _rotation_from_z(axis / np.linalg.norm(axis))
+    turn = make_pose(rotation_with_z(axis))
     return replace(
         joint,
         type=kind,
@@ -198,20 +198,6 @@ def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
         frame_child=joint.frame_child @ turn,
         dofs=[replace(joint.dofs[0], axis=np.array([0.0, 0.0, 1.0]))],
     )
-
-
-def _rotation_from_z(axis: Array) -> Array:
-    """Return a rotation matrix whose third column is a unit vector."""
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
-
-
-def _translation(position: Array) -> Array:
-    pose = identity()
-    pose[:3, 3] = position
-    return pose
 
 
 IdLookup = Callable[[str | None], str | None]

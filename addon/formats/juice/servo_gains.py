@@ -27,7 +27,7 @@ import numpy as np
 
 from ...core.bounds import mechanism_bounds, shape_radius
 from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...core.model import Array, Body, Dof, Joint, Mechanism
+from ...core.model import Array, Body, Dof, Joint, Mechanism, by_id
 from ..document.conversion_losses import ConversionLosses
 from .schema import TIME_STEP, Row
 
@@ -53,7 +53,7 @@ def assign_servo_gains(
         joints: joints converted for Juice.
         losses: receives the choices.
     """
-    needs = _required_forces(mechanism, {body.id: body for body in bodies})
+    needs = _required_forces(mechanism, by_id(bodies))
     return [_with_gains(joint, needs.get(joint.id, 0.0), losses) for joint in joints]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from lxml import etree
 
 from ...core.gait.behaviors import Clockwork, GaitBehaviors, Network
-from ...core.model import Array, Body, Joint, Mechanism
+from ...core.model import Array, Body, Joint, Mechanism, body_by_id, joint_by_id
 from ...core.report import FormatError, Message, Report
 from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_text
@@ -234,7 +234,7 @@ class _Patch:
         self._fields(placed, rows[0], rows[1])
 
     def _bodies(self) -> None:
-        before = {body.id: body for body in self.before.bodies}
+        before = body_by_id(self.before)
         placed = {item.row["ID"]: item for item in self.document.bodies}
         for body in self.plan.bodies:
             item = placed.pop(body.id, None)
@@ -252,9 +252,9 @@ class _Patch:
 
     def _joints(self) -> set[str]:
         """Collect the edits of joints; returns the ids of those whose sign in the file changes."""
-        before = {joint.id: joint for joint in self.before.joints}
+        before = joint_by_id(self.before)
         placed = {item.row["ID"]: item for item in self.document.joints}
-        poses_before = {body.id: body.pose for body in self.before.bodies}
+        poses_before = {own: body.pose for own, body in body_by_id(self.before).items()}
         poses = poses_before | self.plan.pose_of
         turned_round = set()
         for joint in self.plan.joints:
@@ -382,10 +382,10 @@ def _insert_fields(edits: XmlEdits, item: SourceElement, row: Row, paths: set[st
     for node in field_nodes(item.table, row, paths):
         group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
         first = f"{group}/{leaves[0][0]}" if group else node[0]
-        mates = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
-        if mates:
+        siblings = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
+        if siblings:
             for leaf in leaves:
-                edits.insert_after(mates[-1], edits.space_before(mates[-1]) + format_node(leaf))
+                edits.insert_after(siblings[-1], edits.space_before(siblings[-1]) + format_node(leaf))
             continue
         before = [path for path in order[: order.index(first)] if path in places]
         anchor = places[before[-1]] if before else None

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.model import Array, Body, Mechanism, Shape
 from ...core.report import Message, Report
+from ...core.transforms import make_pose
 from ..document.conversion_losses import ConversionLosses
 from ..skel.to_model_shapes import DERIVED_MOMENT, complete_moments
 from ..text.file_io import check_size, read_bytes
@@ -216,8 +217,7 @@ class _MeshBoxes:
         scale = np.array([shape.size.get(axis, 1.0) for axis in "xyz"])
         edges = np.abs(scale) * (found[1] - found[0])
         edges = np.maximum(edges, _MIN_EDGE * edges.max())
-        middle = np.eye(4)
-        middle[:3, 3] = _round_to_single(scale * found.mean(axis=0))
+        middle = make_pose(position=_round_to_single(scale * found.mean(axis=0)))
         size = dict(zip("xyz", _round_to_single(edges), strict=True))
         return Shape("box", size, shape.pose @ middle, shape.visual, shape.collision, shape.color)
 

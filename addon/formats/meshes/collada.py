@@ -171,7 +171,7 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> Non
             remarks["lines and points are left out" if is_line else f"<{local_name(piece)}> is left out"] += 1
             mesh.remove(piece)
     sources = {f"#{each.get('id')}": each for each in children(mesh, "source")}
-    wild = {name for name, each in sources.items() if _has_invalid_numbers(each)}
+    bad = {name for name, each in sources.items() if _has_invalid_numbers(each)}
     vertices = next(children(mesh, "vertices"), None)
     points = ""
     if vertices is not None:
@@ -179,22 +179,22 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> Non
             source, semantic = each.get("source") or "", each.get("semantic")
             if semantic == "POSITION":
                 points = source
-            if semantic == "NORMAL" and (source not in sources or source in wild):
+            if semantic == "NORMAL" and (source not in sources or source in bad):
                 remarks["normals are missing or no numbers; they are left out"] += 1
-            if semantic != "POSITION" and (semantic != "NORMAL" or source not in sources or source in wild):
+            if semantic != "POSITION" and (semantic != "NORMAL" or source not in sources or source in bad):
                 vertices.remove(each)
-    if points in wild:
+    if points in bad:
         raise MeshError("the Collada file has coordinates that are not finite", path=path)
     known = {*sources, *([f"#{vertices.get('id')}"] if vertices is not None else [])}
     points_at = functools.cache(lambda: _points_of(sources.get(points)))
     for piece in list(children(mesh, *_SURFACES)):
-        if not _repair_inputs(piece, points, known, wild, remarks):
+        if not _repair_inputs(piece, points, known, bad, remarks):
             mesh.remove(piece)
         elif local_name(piece) == "polygons":
             _close_holes(piece, points_at, remarks)
 
 
-def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: set[str], remarks: WarningCounts) -> bool:
+def _repair_inputs(piece: etree._Element, points: str, known: set[str], bad: set[str], remarks: WarningCounts) -> bool:
     """Disable the inputs of polygons that are missing or not used here.
 
     Returns False where the points are missing, or where the indices cannot be assigned to the inputs.
@@ -218,9 +218,9 @@ def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: se
             continue
         if not is_there:
             remarks[f"an input {semantic} refers to {source}, which is not there; it is left out"] += 1
-        elif semantic == "NORMAL" and source in wild:
+        elif semantic == "NORMAL" and source in bad:
             remarks["normals are missing or no numbers; they are left out"] += 1
-        if semantic != "NORMAL" or not is_there or source in wild:
+        if semantic != "NORMAL" or not is_there or source in bad:
             each.set("semantic", _IGNORED_SEMANTIC)
             each.set("source", points)
     return True

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...core.model import Array, Motion, Trajectory
+from ...core.model import Motion, Trajectory
+from ...core.motion.keyframes import finite_keyframes
 from ...core.report import FormatError, Message, Report
 from ..text import numbers
 from ..text.csv_table import LINE_END, UNITS, Cell, TableLine, Unit, quote_cell
@@ -336,7 +337,7 @@ def check_servos(motion: Motion, report: Report) -> None:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
     report_attributes(motion, "a table", report)
     for trajectory in motion.trajectories:
-        _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
+        _check(trajectory, where)
     steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
     if steps:
         report.info("held-keys", Message("Held values: {} are written twice, as steps", steps), where=where)
@@ -351,12 +352,8 @@ def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:
     return cells
 
 
-def _check(trajectory: Trajectory, times: Array, values: Array, where: str) -> None:
-    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise FormatError(
-            f"servo {trajectory.name!r} has keyframes without a finite time and value", where=where,
-            remedy="Correct or delete them.",
-        )  # fmt: skip
+def _check(trajectory: Trajectory, where: str) -> None:
+    times, _values = finite_keyframes(trajectory, where)
     if (np.diff(times) <= 0).any():
         raise FormatError(
             f"the keyframes of servo {trajectory.name!r} are not sorted by time, or two have the same", where=where,

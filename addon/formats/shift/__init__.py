@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Message, Report
+from ...core.report import Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .reader import Document, is_shift
@@ -39,17 +39,7 @@ def load(opened: OpenedFile) -> Mechanism:
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     """Return the text of a Shift file: the mechanism's own document with its edits, if it has one, else a new one."""
-    source = mechanism.source
-    if source.format != "shift" or not source.text:
-        return new_document(mechanism, report)
-    try:
-        document = source_document(source, read)
-    except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
-        return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)
+    document = source_document(mechanism, "shift", read, report)
+    if document is None:
+        return new_document(mechanism, report, ENDS if mechanism.source.dialect == ENDS else PAIRS)
     return patch_document(document, mechanism, report)

@@ -259,7 +259,7 @@ class ShiftConverter:
         raw = joint.extra if self.own else {}
         turn = axis_rotation(joint, raw, self.dialect)
         part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._is_joint_active(joint)}
-        for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
+        for body, frame, hint in zip(joint.ends, frames, hints, strict=True):
             part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
             if body is not None and body not in self.out.names:
                 self.losses.add("dangling-reference", "Joint to a missing body: written as inactive", joint)
@@ -298,7 +298,7 @@ class ShiftConverter:
             item = self.out.tree.assemblies.get(path)
             on = on and (item is None or item.active)
             path = self.out.tree.outer(path)
-        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        ends = [end for end in joint.ends if end is not None]
         excused = bool(joint.extra.get("broken")) or any(end not in self.active for end in ends)
         return own if not on or (self.own and excused) else False
 
@@ -333,7 +333,7 @@ class ShiftConverter:
         A part held by a joint of the document that is only switched off is not placed, unless it was moved from its
         pose in ``before``.
         """
-        ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
+        ends = [joint.ends for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
         stood = {} if before is None else {body.id: body.pose for body in before.mechanism.bodies}
         for root in spanning_tree(self.mechanism, self.placed).roots:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Message, Report
+from ...core.report import Message, Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .document import Document, is_skel, read
@@ -38,18 +38,11 @@ def load(opened: OpenedFile) -> Mechanism:
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     """Return the text of a SKEL file: the mechanism's own document with its edits, if it has one, else a new one."""
-    source = mechanism.source
-    if source.format != "skel" or not source.text:
+    document = source_document(mechanism, "skel", read, report)
+    if document is None:
         return new_document(mechanism, report)
     try:
-        return patch_document(source_document(source, read), mechanism, report)
-    except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
+        return patch_document(document, mechanism, report)
     except PatchError as error:
         report.warn(
             "document-lost",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
+from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism, by_id
 from ...core.record_utils import records_equal
 from ...core.report import Message, Report
 from ...core.spatial import SinglePoseKinematics
@@ -80,7 +80,7 @@ class _Planner:
         self.losses = ConversionLosses()
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
         known = {body.id for body in self.bodies}
-        self.body_of = {body.id: body for body in self.bodies}
+        self.body_of = by_id(self.bodies)
         joints = [
             self._reversed(joint) if joint.active and joint.child is None and joint.parent in known else joint
             for joint in mechanism.joints  # DART's world is always a parent
@@ -329,7 +329,7 @@ class _Planner:
         found = self._matched(joint)
         name = self._joint_name(joint, key)
         row = self._final_joint_row(joint, name, key, found[:1])
-        parent, child = (self.name_of.get(end) if end is not None else None for end in (joint.parent, joint.child))
+        parent, child = (self.name_of.get(end) if end is not None else None for end in joint.ends)
         row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
         row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
         if is_loop:

@@ -372,7 +372,7 @@ def group_by_skeleton(
         return path
 
     for joint in joints:
-        ends = [assembly[end] for end in (joint.parent, joint.child) if end in assembly]
+        ends = [assembly[end] for end in joint.ends if end in assembly]
         if len(ends) == 2 and find(ends[0]) != find(ends[1]):
             leader[find(ends[1])] = find(ends[0])
     paths = dict.fromkeys([*(each.path for each in mechanism.assemblies), *assembly.values()])

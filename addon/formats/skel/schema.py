@@ -18,7 +18,7 @@ import numpy as np
 
 from ...core import naming
 from ...core.model import Array
-from ...core.transforms import bitwise_equal, rotation_with_z
+from ...core.transforms import bitwise_equal, make_pose, rotation_with_z
 from ..document.schema import FieldTable
 
 Transformation = tuple[float, ...]
@@ -73,10 +73,7 @@ def same_pose(a: Array, b: Array) -> bool:
 
 def pose_along_z(axis: Array, distance: float = 0.0) -> Array:
     """Return a pose (4, 4) whose z is the unit vector ``axis`` and whose origin lies ``distance`` along it."""
-    pose = np.eye(4)
-    pose[:3, :3] = rotation_with_z(axis)
-    pose[:3, 3] = np.asarray(axis) * distance
-    return pose
+    return make_pose(rotation_with_z(axis), np.asarray(axis) * distance)
 
 
 class DartNames(naming.UniqueNamer):

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP
-from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World, identity
+from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World
 from ...core.record_utils import UNIT_TENSOR, ZERO_VECTOR, FrozenDict
 from ...core.report import Message
-from ...core.transforms import inverse
+from ...core.transforms import inverse, make_pose
 from . import to_model_chains
 from .reader import Reader, Skeleton, SourceElement
 from .schema import (
@@ -237,8 +237,7 @@ def _frames(item: SourceElement, path: str) -> list[Frame]:
     frames = []
     for part in item.parts:
         if part.table is MARKER:
-            pose: Array = identity()
-            pose[:3, 3] = part.row["offset"]
+            pose = make_pose(position=part.row["offset"])
             frames.append(Frame(part.row["@name"], item.id, pose, path, {"kind": "marker"}))
     return frames
 

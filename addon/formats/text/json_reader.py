@@ -402,11 +402,11 @@ class _Parser:
         except ValueError:
             self.at = match.start()
             raise self._error(f"a backslash in {_shorten(match[0])} begins nothing that JSON knows", node) from None
-        heard = replace_invalid_characters(read)
-        if heard != read:
+        repaired = replace_invalid_characters(read)
+        if repaired != read:
             message = Message("{} has an invalid character; it is replaced", _shorten(match[0]))
             self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
-        return heard
+        return repaired
 
     def _scalar(self, node: JsonNode) -> Any:
         match = _NUMBER.match(self.text, self.at)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
+from ...core.motion.keyframes import finite_keyframes
 from ...core.report import FormatError, Message, Report
 from ..text import numbers
 from ..text.numbers import apply_changes, format_shortest
@@ -303,13 +304,8 @@ def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
 
 
 def _check(trajectory: Trajectory, where: str) -> None:
-    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    times, values = finite_keyframes(trajectory, where)
     name = trajectory.name
-    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise FormatError(
-            f"servo {name!r} has keyframes without a finite time and value", where=where,
-            remedy="Correct or delete them.",
-        )  # fmt: skip
     if _FIELD_TEXT.fullmatch(name) is None:
         raise FormatError(
             f"a .motion file cannot hold the name {name!r}", where=where,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.model import Mechanism
-from ...core.report import FormatError, Message, Report
+from ...core.report import Report
 from ..document.cache import source_document
 from ..text.detection import OpenedFile
 from .from_model_parts import report_world_name
@@ -40,17 +40,5 @@ def load(opened: OpenedFile) -> Mechanism:
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     """Return the text of an x_xy file: the mechanism's own document with its edits, if it has one, else a new one."""
     report_world_name(mechanism, report)
-    source = mechanism.source
-    if source.format != ROOT or not source.text:
-        return new_document(mechanism, report)
-    try:
-        document = source_document(source, read)
-    except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
-        return new_document(mechanism, report)
-    return patch_document(document, mechanism, report)
+    document = source_document(mechanism, ROOT, read, report)
+    return new_document(mechanism, report) if document is None else patch_document(document, mechanism, report)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.kinematics import Link, Tree, spanning_tree
-from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
+from ...core.model import Body, Dof, Frame, Joint, Mechanism, body_by_id, identity
 from ...core.record_utils import records_equal
 from ...core.report import Message, Report
 from ...core.transforms import bitwise_equal, inverse
@@ -99,7 +99,7 @@ class _RowWriter:
         self.memory, self.unasked = memory, unasked
         self.noted: dict[str, ExtensionData] = {}  # extension data of unchanged bodies
         self.read: set[str] = set()  # bodies whose extension data are computed
-        self.before = {} if before is None else {body.id: body for body in before.bodies}
+        self.before = {} if before is None else body_by_id(before)
         self.named_before = _names_shared_with_joints(before)
         self.refers = _refers_by_id(mechanism)
         self.followed: set[str] = set()  # bodies whose mass, or its distribution, follows their geoms
@@ -121,9 +121,9 @@ class _RowWriter:
         out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
         out.dt = mechanism.world.time_step
         scenery = scenery_body(mechanism)
-        hanging = self._tree_order(scenery)
+        order = self._tree_order(scenery)
         warn_dropped(mechanism, self.remarks)
-        for body, link in hanging:
+        for body, link in order:
             self._body(body, link)
         if scenery is not None:
             out.geoms = body_geoms(scenery, self.remarks, self.before.get(scenery.id)).rows
@@ -134,7 +134,7 @@ class _RowWriter:
 
     def _tree_order(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
         """Return bodies with their link of the spanning tree, parents first and otherwise in file order."""
-        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        bodies = body_by_id(self.mechanism)
         links = {link.body: link for link in self.tree.links}
         below: dict[str | None, list[str]] = {}
         for own in dict.fromkeys(body.id for body in self.mechanism.bodies):
@@ -182,8 +182,8 @@ class _RowWriter:
         row.geoms = geoms.rows
         row.note |= made.note
         self.index_of_body[body.id] = parent
-        hangs = link is not None, link is not None and link.is_reversed
-        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
+        carried = link is not None, link is not None and link.is_reversed
+        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *carried)
         if is_same and made.row is not None and made.noted == noted:
             self.noted[body.id] = made.row.note
         self.memory[body.id] = replace(made, row=row, noted=noted)
@@ -254,12 +254,12 @@ class _RowWriter:
     def _report_comments(self, noted: Mapping[str, ExtensionData]) -> None:
         said: Counter[tuple[str, str]] = Counter()
         first: dict[tuple[str, str], str] = {}
-        names = {body.id: body.name for body in reversed(self.mechanism.bodies)}
+        bodies = body_by_id(self.mechanism)
         for own, note in noted.items():
             on_joints = [
                 ("joint", fields, self.joint_of[own].name) for fields in (note.get("joint", ()), *note.get("dofs", ()))
             ]
-            for what, fields, name in (("body", note.get("body", ()), names[own]), *on_joints):
+            for what, fields, name in (("body", note.get("body", ()), bodies[own].name), *on_joints):
                 for item in sorted({*fields} - _UNREPORTED_FIELDS):
                     said[what, item] += 1
                     first.setdefault((what, item), name)
@@ -277,7 +277,7 @@ class _RowWriter:
         asked = {*asked} - self.read
         back, _ = build(self._to_read(asked), "", ReportCollector(Report()))
         joints = {joint.child: joint for joint in back.joints}
-        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        bodies = body_by_id(self.mechanism)
         reading = [row for row in self._own_rows() if row.key[1] in asked]
         for row, read_body in zip(reading, back.bodies, strict=True):
             own = row.key[1]

@@ -17,7 +17,7 @@ from ...core.kinematics import Link, spanning_tree
 from ...core.mass_properties import body_inertia, shape_volume
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...core.report import Message, Report
-from ...core.transforms import inverse, rotation_with_z
+from ...core.transforms import inverse, make_pose, rotation_with_z
 from . import values as geometry
 from .comments import ExtensionData, changed_fields, non_default_fields
 from .schema import (
@@ -141,7 +141,7 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
         remarks.warn(
             "approximated-shape", Message("Shape of several spheres: written as its bounding box ('{}')", name)
         )
-        middle = shape.pose @ geometry.pose_from_rotation((low + high) / 2.0, np.eye(3))
+        middle = shape.pose @ make_pose(position=(low + high) / 2.0)
         return replace(shape, type="box", size=dict(zip("xyz", (high - low).tolist(), strict=True)), pose=middle)
     if shape.type != "none":
         remarks.warn(
@@ -232,7 +232,7 @@ def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
         "box",
         tuple(float(max(edge, MIN_SIZE)) for edge in edges),
         body.mass,
-        geometry.pose_from_rotation(body.com, turn),
+        make_pose(turn, body.com),
         TRANSPARENT,
     )
     _, _, got = geometry.geom_mass_properties([(row.kind, row.dim, row.mass, row.pose)])
@@ -381,8 +381,7 @@ def _split_steps(
         if kind is not None:
             here = JointStep(start, name if kind is wanted else kind.name, _joint_numbers(kind, dofs[:count]))
             return [here, *_split_steps(identity(), dofs[count:], leave, None)]
-    turn = identity()
-    turn[:3, :3] = rotation_with_z(dofs[0].axis)
+    turn = make_pose(rotation_with_z(dofs[0].axis))
     kind = JOINTS["pz" if dofs[0].kind == "translation" else "rz"]
     return [
         JointStep(start @ turn, kind.name, _joint_numbers(kind, dofs[:1])),

@@ -18,7 +18,7 @@ from ...core.kinematics import CLOSES_LOOP
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
 from ...core.record_utils import freeze_array
 from ...core.report import Message
-from ...core.transforms import IDENTITY_POSE, inverse, rotation_matrix, rotation_vector
+from ...core.transforms import IDENTITY_POSE, inverse, make_pose, rotation_matrix, rotation_vector
 from . import comments
 from . import values as geometry
 from .schema import DOF_ATTRIBUTES, WORLD_BODY, Block, JointKind, Vector, joint_kind
@@ -126,7 +126,7 @@ class _Builder:
         pose = self.model.links[number].pose
         if self.stretch[number] == 1.0:
             return pose
-        return geometry.pose_from_rotation(pose[:3, 3] * self.stretch[number], pose[:3, :3])
+        return make_pose(pose[:3, :3], pose[:3, 3] * self.stretch[number])
 
     def _carrier(self, number: int) -> str | None:
         parent = self.model.links[number].parent
@@ -215,7 +215,7 @@ class _Builder:
         if len(row.omcs) > 1:
             self.remarks.warn("markers", Message("'{}' has {} markers; ring uses one", row.name, len(row.omcs)))
         for marker in row.omcs:
-            pose = geometry.pose_from_rotation(marker.pos, np.eye(3))
+            pose = make_pose(position=marker.pos)
             frame = Frame(restore_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
             self.mechanism.frames.append(frame)
 
@@ -357,7 +357,7 @@ def merge_steps(
     first, last = links[chain[0]], links[chain[-1]]
     start = first.pose
     if stretch[chain[0]] != 1.0:
-        start = geometry.pose_from_rotation(start[:3, 3] * stretch[chain[0]], start[:3, :3])
+        start = make_pose(start[:3, :3], start[:3, 3] * stretch[chain[0]])
     if len(chain) == 1 and JOINT_FRAME not in last.note:
         kind = joint_kind(first.joint)
         return start, IDENTITY_POSE, dofs_from_numbers(kind, first.numbers) if kind else []
@@ -403,7 +403,7 @@ def pose_from_extension(noted: Any) -> Array | None:
         return None
     if numbers.shape != (6,) or not np.isfinite(numbers).all():
         return None
-    return geometry.pose_from_rotation(numbers[:3], rotation_matrix(numbers[3:]) if numbers[3:].any() else np.eye(3))
+    return make_pose(rotation_matrix(numbers[3:]) if numbers[3:].any() else None, numbers[:3])
 
 
 def extension_from_pose(pose: Array) -> list[float]:

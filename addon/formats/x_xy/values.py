@@ -21,7 +21,7 @@ from ...core.model import DOF_SIZE, Array, Shape, identity
 from ...core.naming import UniqueNamer
 from ...core.record_utils import ZERO_TENSOR, ZERO_VECTOR
 from ...core.report import FormatError, Message, Report
-from ...core.transforms import bitwise_equal, rotation_matrix
+from ...core.transforms import bitwise_equal, nearest_euler_angles, rotation_matrix
 from ..text.xml_reader import element_attributes, element_path, source_line
 from .comments import ExtensionData
 from .schema import ATTRIBUTES, COLORS, GEOMS, OLD_ATTRIBUTES, Block, GeomColor
@@ -160,9 +160,7 @@ def euler_from_rotation(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) ->
         rotation_from_euler((0.0, math.degrees(y), math.degrees(z))).T @ turn
     )  # the remaining rotation about x, exact for any z
     x = math.atan2(rest[2, 1], rest[2, 2])
-    choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
-    wound = [tuple(_wrap_near(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
-    return min(wound, key=lambda choice: math.dist(choice, near))
+    return nearest_euler_angles((x, y, z), near, upright)
 
 
 def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
@@ -186,14 +184,6 @@ def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
     # divided first: the square of the length may overflow
     sign = -1.0 if column @ (np.asarray(near) / length) < 0 else 1.0
     return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
-
-
-def pose_from_rotation(position: Sequence[float] | Array, turn: Array) -> Array:
-    """Return the pose (4, 4) of a position and a rotation matrix."""
-    pose = np.eye(4)
-    pose[:3, :3] = turn
-    pose[:3, 3] = position
-    return pose
 
 
 def is_close(a: Array, b: Array, tolerance: float = EQUAL_TOLERANCE) -> bool:
@@ -278,11 +268,6 @@ def _cos_sin(degrees: float) -> tuple[float, float]:
     if degrees % 90.0 == 0.0:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[int(degrees // 90.0) % 4]
     return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-
-
-def _wrap_near(angle: float, near: float) -> float:
-    """Return the angle plus the full turns that bring it nearest to another (degrees)."""
-    return angle + 360.0 * round((near - angle) / 360.0)
 
 
 #: Attributes of each element, as sets.

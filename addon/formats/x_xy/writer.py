@@ -11,7 +11,7 @@ from lxml import etree
 
 from ...core.model import Array, Mechanism
 from ...core.report import Message, Report
-from ...core.transforms import bitwise_equal
+from ...core.transforms import bitwise_equal, make_pose
 from ..text.detection import get_prepared
 from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_attribute
@@ -88,14 +88,14 @@ class _Patch:
         document = self.document
         self._model()
         self._geoms(document.worldbody, document.world_geoms, self.before.geoms, self.after.geoms)
-        anew = self._anew()
-        self.ask({key[1] for key in (self.after.links[number].key for number in anew) if key[0] == "body"})
+        rewritten = self._rewritten()
+        self.ask({key[1] for key in (self.after.links[number].key for number in rewritten) if key[0] == "body"})
         for number, row in enumerate(self.after.links):
-            if number in anew or has_same_markup(self.old[row.key], row):
+            if number in rewritten or has_same_markup(self.old[row.key], row):
                 continue
             self._link(document.numbers[row.key], self.old[row.key], row)
-        self._delete(anew)
-        self._add(anew)
+        self._delete(rewritten)
+        self._add(rewritten)
         if not self.todo:
             return document.text
         edits = start_edits(document)
@@ -137,9 +137,9 @@ class _Patch:
                 self._set(options, name, text)
         self._note(root, self.before.note, self.after.note)
 
-    def _anew(self) -> set[int]:
+    def _rewritten(self) -> set[int]:
         """Return the indices of the links that are new, moved, or have to be rewritten."""
-        anew: set[int] = set()
+        rewritten: set[int] = set()
         steps: dict[tuple[str, str], list[LinkRow]] = {}
         for row in self.after.links:
             steps.setdefault(row.key[:2], []).append(row)
@@ -149,11 +149,11 @@ class _Patch:
 
         for number, row in enumerate(self.after.links):
             old = self.old.get(row.key)
-            here = old is not None and row.key in self.document.numbers and row.parent not in anew
+            here = old is not None and row.key in self.document.numbers and row.parent not in rewritten
             moved = not here or old is None or _parent_key(self.before, old) != _parent_key(self.after, row)
             if moved or (row.key[0] == "body" and row.key[1] in self.other_steps and changed(row.key[:2])):
-                anew.add(number)
-        return anew
+                rewritten.add(number)
+        return rewritten
 
     def _link(self, number: int, old: LinkRow, new: LinkRow) -> None:
         document = self.document
@@ -299,29 +299,29 @@ class _Patch:
 
         self.todo.append(insert)
 
-    def _delete(self, anew: set[int]) -> None:
+    def _delete(self, rewritten: set[int]) -> None:
         """Delete the bodies of the document that are gone, or rewritten elsewhere."""
-        staying = {row.key for number, row in enumerate(self.after.links) if number not in anew}
+        staying = {row.key for number, row in enumerate(self.after.links) if number not in rewritten}
         gone = {self.document.links[i] for key, i in self.document.numbers.items() if key not in staying}
         for element in self.document.links:
             if element in gone and element.getparent() not in gone:  # children are deleted with their parent
                 self._remove(element)
 
-    def _add(self, anew: set[int]) -> None:
+    def _add(self, rewritten: set[int]) -> None:
         """Insert new bodies behind the existing children of their parent."""
         document, links = self.document, list(self.after.links)
         stretch: dict[int | None, float] = {None: 1.0}
         for number, row in enumerate(links):
-            if number not in anew:
+            if number not in rewritten:
                 stretch[number] = self._stretch(document.numbers[row.key])
                 continue
             stretch[number] = stretch[row.parent]
             if stretch[number] != 1.0:
-                pose = geometry.pose_from_rotation(row.pose[:3, 3] / stretch[number], row.pose[:3, :3])
+                pose = make_pose(row.pose[:3, :3], row.pose[:3, 3] / stretch[number])
                 links[number] = replace(row, pose=pose)
-        for number in sorted(anew):
+        for number in sorted(rewritten):
             carrier = links[number].parent
-            if carrier in anew:
+            if carrier in rewritten:
                 continue
             parent = document.worldbody if carrier is None else document.links[document.numbers[links[carrier].key]]
 

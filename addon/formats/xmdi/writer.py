@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
+from ...core.motion.keyframes import finite_keyframes
 from ...core.report import FormatError, Message, Report
 from ..document.cache import attach_document, attached_document
 from ..text import numbers, xml_reader
@@ -374,13 +375,7 @@ def format_frames(times: Array) -> list[str]:
 def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Array, np.ndarray]:
     """Return times, values, and which keyframes are held, sorted by time."""
     _check("name", trajectory.name, where)
-    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
-    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise FormatError(
-            f"servo {trajectory.name!r} has keyframes without a finite time and value",
-            where=where,
-            remedy="Correct or delete them.",
-        )
+    times, values = finite_keyframes(trajectory, where)
     held, order = trajectory.holds(), ascending_order(times)
     if order is None:
         return times, values, held

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import joint_motion, spanning_tree
-from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
+from addon.core.loops.closure import LoopSystem, input_joint_order
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Array
 from addon.core.transforms import inverse
@@ -42,7 +42,7 @@ def test_many_positions_of_a_crank_are_where_trigonometry_has_them() -> None:
     """Turned there and back, past the length of a step, round more than once, and with jumps."""
     mechanism = loops.crank_rocker(0.8)
     (linkage,) = find_linkages(mechanism)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     turned = np.concatenate([np.linspace(0.0, 9.0, 200), np.linspace(9.0, -2.0, 31), [3.0, 3.001, -1.0, 0.0]])
     found = list(LinkageSolver(linkage, start).solve_many({"A": start["A"] + turned[:, None]}, hold=True))
     begun = loops.rocker_angle(0.8)
@@ -60,7 +60,7 @@ def test_a_stop_holds_many_positions_as_it_does_one() -> None:
         joint = next(joint.dofs[0] for joint in mechanism.joints if joint.id == name)
         joint.lower, joint.upper = -0.3, 0.3
     (linkage,) = find_linkages(mechanism)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     (driver,) = linkage.drivers(start, order)
     told = start[driver] + 2.0 * np.sin(np.linspace(0.0, 9.0, 150))[:, None]
     one, many = LinkageSolver(linkage, start), LinkageSolver(linkage, start)
@@ -77,7 +77,7 @@ def test_a_stop_holds_many_positions_as_it_does_one() -> None:
 def test_a_follower_goes_on_from_a_mark() -> None:
     mechanism = loops.klann()
     (linkage,) = find_linkages(mechanism)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     (driver,) = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
     follower = LinkageSolver(linkage, start)
     near = follower.follow({driver: start[driver] + 0.1})

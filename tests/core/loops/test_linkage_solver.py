@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
+from addon.core.loops.closure import LoopSystem, input_joint_order
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism
 from tests.support.loops import crank_rocker
@@ -19,7 +19,7 @@ def test_a_stop_that_holds_a_loop_is_found_in_few_steps(monkeypatch: pytest.Monk
     """As often as a frame is played: the crank is told to go on where the rocker is at its stop."""
     mechanism = crank_rocker(0.8)
     (linkage,) = find_linkages(mechanism)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     (driver,) = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
     begun = float(start[driver][0])
     free = LinkageSolver(linkage, start)

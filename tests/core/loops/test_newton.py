@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import initial_joint_position, input_joint_order, least_norm_step
+from addon.core.loops.closure import input_joint_order, least_norm_step
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.loops.newton import HermiteTable
 from addon.core.model import Array, Mechanism
@@ -45,7 +45,7 @@ def test_cubics_go_through_their_nodes_as_polynomials_do() -> None:
 def test_what_is_interpolated_is_as_closed_as_what_is_solved(make: Callable[[], Mechanism]) -> None:
     mechanism = make()
     (linkage,) = find_linkages(mechanism)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     drivers = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
     follower, exact = LinkageSolver(linkage, start, TOLERANCE), LinkageSolver(linkage, start)
     rng, (first, *others) = np.random.default_rng(5), drivers
@@ -69,7 +69,7 @@ def test_undetermined_joint_values_change_least() -> None:
     """A rod and a strut spin between two balls: steps are those of the pseudoinverse, also away from where equations
     were reduced."""
     (linkage,) = find_linkages(suspension(1))
-    system, start = linkage.system, {joint.id: initial_joint_position(joint) for joint in suspension(1).joints}
+    system, start = linkage.system, {joint.id: joint.initial for joint in suspension(1).joints}
     follower = LinkageSolver(linkage, start)
     given = {"rack": np.array([0.01]), "lower 0": np.array([0.05])}
     free = np.ones(len(system.scales), dtype=bool)

@@ -145,7 +145,7 @@ class LiveLoop:
                 self._seen = {joint: held[joint].astype(np.float32).astype(np.float64) for joint in state.given}
             if state.found.mark is not None:
                 self.follower.resume(state.found.mark)
-            self._tell(state.found)
+            self._report(state.found)
 
     def hold(self) -> None:
         """Pose the input joints where they are held, if they are."""
@@ -194,7 +194,7 @@ class LiveLoop:
                 out.add(joint)
         return out
 
-    def _tell(self, found: LinkagePosition) -> None:
+    def _report(self, found: LinkagePosition) -> None:
         """Update the entry in the mechanism's report about a loop that does not close or whose input joints are held.
 
         The entry is removed when the loop closes at the given values again.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import bpy
 
 from ....core.kinematics import spanning_tree
-from ....core.loops.closure import initial_joint_position, input_joint_order
+from ....core.loops.closure import input_joint_order
 from ....core.loops.linkage_solver import Linkage, find_linkages
 from ....core.model import Array
 from ....core.report import Message
@@ -89,7 +89,7 @@ class _InputChoice:
         tree = spanning_tree(mechanism)
         self.empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
         self.linkages = find_linkages(mechanism, tree)
-        self._start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints} | {**positions}
+        self._start = {joint.id: joint.initial for joint in mechanism.joints} | {**positions}
         self._usual = input_joint_order(mechanism, tree)
 
     def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:

@@ -29,7 +29,7 @@ from bpy.app.handlers import persistent
 from numpy.typing import NDArray
 
 from ....core.kinematics import CLOSES_LOOP
-from ....core.loops.closure import JointPositions, initial_joint_position
+from ....core.loops.closure import JointPositions
 from ....core.loops.linkage_solver import Linkage, find_linkages
 from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Body, Mechanism
@@ -266,7 +266,7 @@ def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
     if not follows:
         return
     mechanism, channels = loops_mechanism(rig), servo_channels(rig)
-    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    start = {joint.id: joint.initial for joint in mechanism.joints}
     for linkage in find_linkages(mechanism):
         if any(joint not in channels for joint in linkage.joints if joint not in linkage.chords):
             continue  # a bone is missing: nothing can be followed until it is rebuilt

@@ -84,7 +84,7 @@ def _angle_property(name: str, description: str, field: str) -> FloatProperty:
 _LOWER, _UPPER = _angle_accessors("lower"), _angle_accessors("upper")
 
 
-def _ticked_property(field: str, name: str, description: str, **more: Any) -> FloatProperty:
+def _marked_property(field: str, name: str, description: str, **more: Any) -> FloatProperty:
     """Return a property that edits a field of one degree of freedom, or of all that are marked with it."""
 
     def get(self: Any) -> Any:
@@ -94,7 +94,7 @@ def _ticked_property(field: str, name: str, description: str, **more: Any) -> Fl
         if not self.is_marked:
             setattr(self, field, value)
             return
-        emit(Signal.TICKED_VALUE, self, field, value)
+        emit(Signal.MARKED_VALUE, self, field, value)
 
     kind = BoolProperty if field.startswith("use_") else FloatProperty
     return kind(name=name, description=f"{description}, of all marked joints if marked", get=get, set=put, **more)
@@ -124,27 +124,27 @@ class KnuckleDof(bpy.types.PropertyGroup):
     is_marked: BoolProperty(
         name="Edit Together", description="Mark the joint: a value set on one marked joint applies to all"
     )
-    each_use_lower: _ticked_property("use_lower", "Lower Stop", "Stop the joint at its lower stop (joint limit)")
-    each_use_upper: _ticked_property("use_upper", "Upper Stop", "Stop the joint at its upper stop (joint limit)")
-    each_lower: _ticked_property("lower", "Lower", "Smallest joint value (rad or m)")
-    each_upper: _ticked_property("upper", "Upper", "Largest joint value (rad or m)")
-    each_lower_angle: _ticked_property("lower", "Lower", "Smallest joint angle", subtype="ANGLE")
-    each_upper_angle: _ticked_property("upper", "Upper", "Largest joint angle", subtype="ANGLE")
-    each_gain: _ticked_property("gain", "Gain", "Motor command per tracking error (Juice's control law)")
-    each_max_force: _ticked_property(
+    each_use_lower: _marked_property("use_lower", "Lower Stop", "Stop the joint at its lower stop (joint limit)")
+    each_use_upper: _marked_property("use_upper", "Upper Stop", "Stop the joint at its upper stop (joint limit)")
+    each_lower: _marked_property("lower", "Lower", "Smallest joint value (rad or m)")
+    each_upper: _marked_property("upper", "Upper", "Largest joint value (rad or m)")
+    each_lower_angle: _marked_property("lower", "Lower", "Smallest joint angle", subtype="ANGLE")
+    each_upper_angle: _marked_property("upper", "Upper", "Largest joint angle", subtype="ANGLE")
+    each_gain: _marked_property("gain", "Gain", "Motor command per tracking error (Juice's control law)")
+    each_max_force: _marked_property(
         "max_force", "Max Force", "Largest torque or force of the servo (N m or N)", min=0.0
     )
-    each_servo_stiffness: _ticked_property(
+    each_servo_stiffness: _marked_property(
         "servo_stiffness", "PD Stiffness", "Torque or force per error under PD (N m/rad or N/m)", min=0.0
     )
-    each_servo_damping: _ticked_property(
+    each_servo_damping: _marked_property(
         "servo_damping", "PD Damping", "Torque or force per error rate under PD (N m s/rad or N s/m)", min=0.0
     )
-    each_damping: _ticked_property(
+    each_damping: _marked_property(
         "damping", "Damping", "Torque or force in proportion to velocity (N m s/rad or N s/m)"
     )
-    each_friction: _ticked_property("friction", "Friction", "Torque or force against motion at any speed (N m or N)")
-    each_stiffness: _ticked_property("stiffness", "Stiffness", "Stiffness of the joint's spring (N m/rad or N/m)")
+    each_friction: _marked_property("friction", "Friction", "Torque or force against motion at any speed (N m or N)")
+    each_stiffness: _marked_property("stiffness", "Stiffness", "Stiffness of the joint's spring (N m/rad or N/m)")
     position: FloatProperty(
         name="Initial Value",
         description="Joint value (rad or m) with which the mechanism begins",

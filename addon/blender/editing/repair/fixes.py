@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.edits import Edit, body_by_id
+from ....core.editing.edits import Edit
 from ....core.editing.joints import (
     estimate_masses,
     limit_positions,
@@ -19,7 +19,7 @@ from ....core.editing.joints import (
     replace_visual_shape,
     swap_stops,
 )
-from ....core.model import Array, Body, Shape
+from ....core.model import Array, Body, Shape, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding

@@ -17,7 +17,7 @@ from mathutils import Matrix
 from numpy.typing import NDArray
 
 from ....core.model import DOF_SIZE, Array
-from ....core.transforms import rotation_matrix, rotation_vector
+from ....core.transforms import make_pose, rotation_matrix, rotation_vector, wrap_angle
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleMotor
 from ..constraints.constraints import UNREACHABLE_VELOCITY
@@ -132,8 +132,7 @@ class DofMotors:
             here, there = poses[item.parent] @ item.on_parent, poses[item.child] @ item.on_child
             parent, child = poses[item.parent][:3, :3], poses[item.child][:3, :3]
             for axle, kept in zip(motor_axes(item.joint.dofs, own), records, strict=True):
-                place = np.eye(4)
-                place[:3, :3], place[:3, 3] = here[:3, :3] @ axle.frame(), there[:3, 3]
+                place = make_pose(here[:3, :3] @ axle.frame(), there[:3, 3])
                 on_x, on_z = (child, parent) if axle.by_child else (parent, child)
                 kept.x, kept.z = on_x.T @ place[:3, 0], on_z.T @ place[:3, 2]
                 places[kept.empty] = Matrix(place.tolist())
@@ -188,13 +187,13 @@ class DofMotors:
                     ends = [rotation_matrix(each[..., at : at + size][some]) for each in (to, since)]
                     moved[some] = rotation_vector(ends[0] @ np.swapaxes(ends[1], -1, -2))
             elif kind == "rotation":
-                out[..., at] = (out[..., at] + math.pi) % (2.0 * math.pi) - math.pi
+                out[..., at] = wrap_angle(out[..., at])
             at += size
         return out
 
     def short(self, change: float) -> float:
         """Return a change of the first joint value, the short way round for an angle."""
-        return (change + math.pi) % (2.0 * math.pi) - math.pi if self.group.angular[0] else change
+        return wrap_angle(change) if self.group.angular[0] else change
 
     def command(
         self,

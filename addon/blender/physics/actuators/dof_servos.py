@@ -19,7 +19,8 @@ import bpy
 import numpy as np
 
 from ....core.joint_types import closed_form_coordinates
-from ....core.model import DOF_SIZE, Array, Dof
+from ....core.model import DOF_SIZE, Array, Dof, are_angles
+from ....core.transforms import nearest_angle
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings, world_of
 from ...data.channels import Channel, block_rotation, servo_channels
@@ -87,8 +88,7 @@ class ScrewCoupling(JointActuator):
         actual = self.motors.look(poses, rate)
         turned, moved = actual[0].tolist()
         if self._turned is None:  # the nearest to the translation's: it may begin after several turns
-            turns = (moved / self.pitch - turned) / (2.0 * math.pi) if self.pitch else 0.0
-            self._turned = turned + 2.0 * math.pi * round(turns)
+            self._turned = nearest_angle(turned, moved / self.pitch) if self.pitch else turned
         self._turned += self.motors.short(turned - self._turned)
         push = self._push(moved - self.pitch * self._turned, 1.0 / rate)
         course = self.motors.course
@@ -416,8 +416,7 @@ def multi_dof_servos(joint_state: JointStateArrays, targets: ServoTargets) -> li
         ):
             continue
         per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
-        kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
-        servos = Servos.of(per_coordinate, [kind != "translation" for kind in kinds], format_)
+        servos = Servos.of(per_coordinate, are_angles(item.joint.dofs), format_)
         servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force their file has

@@ -6,7 +6,7 @@ Motors count as free.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,13 +14,12 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.model import DOF_SIZE, Array
+from ....core.model import Array, are_angles
 from ....core.spatial import ConstrainedBodies, JointConstraint, constraint_directions, cross_single, rotate_directions
 from ....core.transforms import affine_inverse, rotation_with_z
 from ...data.access import record_of
 from ...data.queries import parts
-from ...data.rigid_bodies import total_mass
-from ..bodies.collision import collision_children
+from ...data.rigid_bodies import collision_children, total_mass
 from ..bodies.inertia import combined_inertia
 from ..constraints.generic6dof import dof_directions
 from ..world.anchor import connects_bodies
@@ -84,7 +83,7 @@ class EffectiveMass:
             ends = (end for item in touching for end in (item.parent, item.child))
             bodies += [end for end in dict.fromkeys(ends) if self._moves[end] and end not in bodies]
         steady = [[dof.kind for dof in item.joint.dofs] in _CONSTANT_DIRECTION_KINDS for item in own]
-        zeros = [np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)) for item in own]
+        zeros = [np.zeros(item.joint.size) for item in own]
         ways = [
             constraint_directions(item.joint, zero, self._size) if it else None
             for item, zero, it in zip(own, zeros, steady, strict=True)
@@ -174,7 +173,7 @@ class EffectiveMass:
     def _unit_wrenches(item: MultiDofJoint, values: Array, poses: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Return the wrenches (size, 6) of unit generalized forces on a joint's values, and which are rotations."""
         axes = dof_directions(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
-        turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
+        turns = np.array(are_angles(item.joint.dofs))
         out = np.zeros((len(axes), 6))
         for which, columns in ((turns, slice(0, 3)), (~turns, slice(3, 6))):
             if which.sum() == 1:
@@ -319,7 +318,7 @@ class ReflectedInertia:
         frame = self._poses[joint.parent] @ joint.on_parent
         point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
         axes = dof_directions(joint.joint.dofs, values) @ frame[:3, :3].T
-        kinds = zip(axes, self._turning(joint), strict=True)
+        kinds = zip(axes, are_angles(joint.joint.dofs), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
 
     def tilt_inertia(self, joint: MultiDofJoint) -> float:
@@ -357,7 +356,3 @@ class ReflectedInertia:
         """
         turn = self._poses[body][:3, :3]
         return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
-
-    def _turning(self, joint: MultiDofJoint) -> Iterator[bool]:
-        for dof in joint.joint.dofs:
-            yield from [dof.kind != "translation"] * DOF_SIZE[dof.kind]

@@ -17,7 +17,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.model import DOF_SIZE, Array
+from ....core.model import DOF_SIZE, Array, dof_slices
 from ....core.report import Message, Report, format_number
 from ....core.spatial import dof_jacobian, dof_motion_single
 from ...data.access import record_of, settings
@@ -163,13 +163,8 @@ def _given_rates(item: MultiDofJoint) -> Array:
 
 def _spin(item: MultiDofJoint, rates: Array) -> float:
     """Return the speed (rad/s) at which a joint with these rates (size,) turns, of its fastest degree of freedom."""
-    at, fastest = 0, 0.0
-    for dof in item.joint.dofs:
-        size = DOF_SIZE[dof.kind]
-        if dof.kind != "translation":
-            fastest = max(fastest, float(np.linalg.norm(rates[at : at + min(size, 3)])))
-        at += size
-    return fastest
+    every = [rates[own][:3] for dof, own in dof_slices(item.joint.dofs) if dof.kind != "translation"]
+    return max((float(np.linalg.norm(each)) for each in every), default=0.0)
 
 
 def joint_rates(joints: Sequence[MultiDofJoint], poses: Array, stands: Sequence[bool]) -> dict[str, Array]:
@@ -230,9 +225,9 @@ def joint_jacobian(item: MultiDofJoint, poses: Array) -> Array:
 
     Rates of a ball or free joint are along the axes of its child's side, as in DART.
     """
-    frame, values, at, out = poses[item.parent] @ item.on_parent, item.now(poses), 0, [np.zeros((6, 0))]
-    for dof in item.joint.dofs:
-        own = values[at : at + DOF_SIZE[dof.kind]]
+    frame, values, out = poses[item.parent] @ item.on_parent, item.now(poses), [np.zeros((6, 0))]
+    for dof, part in dof_slices(item.joint.dofs):
+        own = values[part]
         after = frame @ dof_motion_single(dof, own)
         if len(own) == 1:
             out.append(dof_jacobian(dof, frame, own))
@@ -241,7 +236,7 @@ def joint_jacobian(item: MultiDofJoint, poses: Array) -> Array:
             out.append(np.concatenate([axes, np.cross(after[:3, 3], axes.T).T]))
             if dof.kind == "free":
                 out.append(np.concatenate([np.zeros((3, 3)), axes]))
-        frame, at = after, at + len(own)
+        frame = after
     return np.concatenate(out, axis=1)
 
 

@@ -9,7 +9,6 @@ Note:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 
 from ....core.force_laws import SpringDamperIntegrator
 from ....core.model import Array
+from ....core.transforms import wrap_angle
 from ...data.access import record_of, world_of
 from ...data.properties.joint import KnuckleMotor
 from ..constraints.generic6dof import aligned_dofs, has_fixed_axes
@@ -140,7 +140,7 @@ class JointLosses(Actuator):
             values = state.coordinates[self._numbers]
             if self._last is not None:
                 moved = values - self._last
-                moved = np.where(self._turns, (moved + math.pi) % (2.0 * math.pi) - math.pi, moved)
+                moved = np.where(self._turns, wrap_angle(moved), moved)
                 self._course.go_on(moved, state.rate)
             self._last = values
             friction = np.concatenate([each.friction[:, 0] for each in self._plain])

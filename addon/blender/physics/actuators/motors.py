@@ -15,6 +15,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.model import Array
+from ....core.transforms import make_pose
 from ...data.access import constraints_of, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
 from ...data.queries import helper_collection, parts, proxy_welds
@@ -77,10 +78,7 @@ def ensure_thruster(
 
 def thruster_pose(poses: Array, axis: int, point: Array) -> Matrix:
     """Return the pose of a motor that applies a force at a point (3,) along an axis (0 to 2) of the armature."""
-    place = np.eye(4)
-    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
-    place[:3, 3] = point
-    return Matrix(place.tolist())
+    return Matrix(make_pose(np.roll(armature_axes(poses), -axis, axis=1), point).tolist())
 
 
 def armature_axes(poses: Array) -> Array:

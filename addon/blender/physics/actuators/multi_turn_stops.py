@@ -17,9 +17,10 @@ from typing import Any
 import bpy
 
 from ....core.model import Array
+from ....core.transforms import wrap_angle
 from ...data.access import record_of, settings
 from ...data.conversion import read_stops
-from ..constraints.constraints import needs_multi_turn_stops, stop_detection_range, wrap_angle, write_constraint_bodies
+from ..constraints.constraints import needs_multi_turn_stops, stop_detection_range, write_constraint_bodies
 from ..constraints.generic6dof import HALF_TURN, write_axis_limit
 from .actuator import Actuator, EmptyPoses, SimulationState
 from .joint_state import JointStateArrays, has_both_bodies

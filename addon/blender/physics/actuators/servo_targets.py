@@ -17,6 +17,7 @@ import numpy as np
 from ....core.gait.engine import Gait, feedback_angles
 from ....core.model import Array
 from ....core.report import FormatError, Message, Report
+from ....core.transforms import wrap_angle
 from ...animation import gait
 from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...compat import action_curves
@@ -164,7 +165,7 @@ class ServoTargets:
     def difference(self, wanted: Array, actual: Array) -> Array:
         """Return the difference of joint values (n,), angles the short way round."""
         error = wanted - actual
-        return np.where(self._joint_state.turns, (error + math.pi) % (2.0 * math.pi) - math.pi, error)
+        return np.where(self._joint_state.turns, wrap_angle(error), error)
 
     def steady_change(self, frame: int, ahead: Array) -> Array:
         """Return the change of the targets (n,) within the step to a frame, ``ahead``, without jumps of keyframes."""

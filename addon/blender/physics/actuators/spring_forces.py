@@ -9,6 +9,7 @@ mean over the frame. That holds while the spring does not move far within a fram
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import bpy
 import numpy as np
 
 from ....core.force_laws import ForceLaw, SpringDamperIntegrator
-from ....core.model import DOF_SIZE, Array, Dof
+from ....core.model import DOF_SIZE, Array, Dof, dof_slices, first_indices
 from ....core.transforms import rotation_matrix
 from ...data.access import record_of, world_of
 from ..constraints.generic6dof import (
@@ -185,31 +186,27 @@ def _oscillators(dofs: Sequence[Dof]) -> tuple[ForceLaw | None, ForceLaw | None]
 
 def _spring_blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
     """Yield the indices of joint values with springs or dampers, and the records of these; a ball's together."""
-    at = 0
-    for dof in dofs:
-        size = DOF_SIZE[dof.kind]
-        each = dof.parts or [dof] * size
+    for dof, own in dof_slices(dofs):
+        each = dof.parts or [dof] * DOF_SIZE[dof.kind]
         if any(part.stiffness > 0.0 or part.damping > 0.0 for part in each):
-            yield list(range(at, at + size)), each
-        at += size
+            yield list(range(own.start, own.stop)), each
 
 
 def _dof_of(dofs: list[Dof], number: int) -> int:
     """Return the index of the degree of freedom that a joint value belongs to."""
-    sizes = np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])
-    return int(np.searchsorted(sizes, number, side="right"))
+    return bisect_right(first_indices(dofs), number) - 1
 
 
 def _aligned_coordinates(joint: MultiDofJoint, start: Array) -> dict[int, bool]:
     """Return the joint values with an axis of their own in Blender's constraint, and whether it measures exactly."""
     record = record_of(joint.empty).joint
-    first = np.concatenate([[0], np.cumsum([DOF_SIZE[dof.kind] for dof in record.dofs])])
+    first = first_indices(record.dofs)
     plain = (
         len(start) == len(record.dofs)
         and has_measurable_coordinates(record)
         and are_stops_exact(record, start.tolist())
     )
-    return {int(first[line.number]): plain for line in aligned_dofs(record)}
+    return {first[line.number]: plain for line in aligned_dofs(record)}
 
 
 def spring_actuators(scene: bpy.types.Scene, joint_state: JointStateArrays) -> list[SpringActuator]:

@@ -38,15 +38,6 @@ from ..world.membership import simulated_rigs
 _Node = TypeVar("_Node", bound=Hashable)
 
 
-def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
-    """Return the collision shapes of a mechanism that are children of their bodies, by body."""
-    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for obj in parts(rig, "SHAPE"):
-        if obj.parent is not None and record_of(obj).shape >= 0:
-            out.setdefault(obj.parent, []).append(obj)
-    return out
-
-
 def set_up_collision(
     obj: bpy.types.Object,
     children: Sequence[bpy.types.Object],

@@ -22,15 +22,15 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.mass_properties import min_principal_moments
-from ....core.model import Array, Mechanism
+from ....core.model import Array, Mechanism, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun
+from ....core.transforms import make_pose
 from ...data.access import bodies_of, constraint_of, constraints_of, record_of, rigid_body_of, settings
 from ...data.datablocks import mesh_points
 from ...data.queries import helper_collection, own_inertia_proxy, own_proxy_weld, parts
-from ...data.rigid_bodies import MIN_MASS, apply_masses
+from ...data.rigid_bodies import MIN_MASS, apply_masses, collision_children
 from ...scene.meshes import box
 from .carried_inertia import CarriedInertia
-from .collision import collision_children
 
 #: Count of bodies that a warning names.
 _MAX_NAMES = 3
@@ -197,21 +197,19 @@ def _inertia_splits(
 
 def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: WorldMembership, kinematic: bool) -> None:
     record = record_of(obj)
-    wheel = _ensure_inertia_proxy(obj, there)
-    wheel.data.clear_geometry()  # type: ignore[union-attr]
+    proxy = _ensure_inertia_proxy(obj, there)
+    proxy.data.clear_geometry()  # type: ignore[union-attr]
     corners, faces = box(*(float(edge) for edge in split.edges))
-    wheel.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
-    turned = np.eye(4)
-    turned[:3, :3] = split.turn
-    wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
+    proxy.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
+    proxy.matrix_basis = obj.matrix_basis.normalized() @ Matrix(make_pose(split.turn).tolist())
     record.inertia_proxy_share = split.share
-    body, weld = rigid_body_of(wheel), constraint_of(_ensure_proxy_weld(obj, there))
+    body, weld = rigid_body_of(proxy), constraint_of(_ensure_proxy_weld(obj, there))
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
     body.use_margin, body.collision_margin = True, 0.0
     body.collision_collections = [False] * 20
     body.linear_damping = body.angular_damping = 0.0
     body.use_deactivation = False
-    weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, wheel, True
+    weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, proxy, True
     apply_masses(obj)
 
 
@@ -261,22 +259,22 @@ class WorldMembership(NamedTuple):
 
 def _ensure_inertia_proxy(obj: bpy.types.Object, there: WorldMembership) -> bpy.types.Object:
     record = record_of(obj)
-    wheel = own_inertia_proxy(obj)
-    if wheel is None or wheel not in there.linked:
+    proxy = own_inertia_proxy(obj)
+    if proxy is None or proxy not in there.linked:
         name = obj.name + _SUFFIX
-        wheel = record.inertia_proxy = bpy.data.objects.new(name, bpy.data.meshes.new(name))
-        record_of(wheel).role, record_of(wheel).model, record_of(wheel).inertia_proxy_of = "SHAPE", record.model, obj
-        record_of(wheel).is_inertia_proxy = True
-        wheel.rotation_mode = "QUATERNION"
-        wheel.parent, wheel.parent_type, wheel.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
-        wheel.matrix_parent_inverse = obj.matrix_parent_inverse
-        wheel.display_type = "WIRE"
-        wheel.hide_render = wheel.hide_select = True
-        helper_collection(record.model).objects.link(wheel)
-        wheel.hide_viewport = True
-    if wheel not in there.held:
-        bodies_of(there.world).objects.link(wheel)
-    return wheel
+        proxy = record.inertia_proxy = bpy.data.objects.new(name, bpy.data.meshes.new(name))
+        record_of(proxy).role, record_of(proxy).model, record_of(proxy).inertia_proxy_of = "SHAPE", record.model, obj
+        record_of(proxy).is_inertia_proxy = True
+        proxy.rotation_mode = "QUATERNION"
+        proxy.parent, proxy.parent_type, proxy.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
+        proxy.matrix_parent_inverse = obj.matrix_parent_inverse
+        proxy.display_type = "WIRE"
+        proxy.hide_render = proxy.hide_select = True
+        helper_collection(record.model).objects.link(proxy)
+        proxy.hide_viewport = True
+    if proxy not in there.held:
+        bodies_of(there.world).objects.link(proxy)
+    return proxy
 
 
 def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.types.Object:
@@ -317,11 +315,11 @@ def drop_unused_inertia_proxies(rig: bpy.types.Object) -> tuple[list[bpy.types.O
         if not record.inertia_proxy_share
         and (record.inertia_proxy is not None or record.inertia_proxy_constraint is not None)
     ]
-    wheels = [wheel for obj, _ in unused if (wheel := own_inertia_proxy(obj)) is not None]
+    proxies = [proxy for obj, _ in unused if (proxy := own_inertia_proxy(obj)) is not None]
     held = [weld for obj, _ in unused if (weld := own_proxy_weld(obj)) is not None]
     for _, record in unused:
         record.inertia_proxy = record.inertia_proxy_constraint = None
-    return wheels, held
+    return proxies, held
 
 
 #: Relative differences that are reported as information, and as a warning.
@@ -333,7 +331,7 @@ _DEFAULT_EXTENT = 1.0
 def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     """Report the bodies whose simulated inertia differs from the file's."""
     report = Report()
-    tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
+    tensors = {own: body.inertia for own, body in body_by_id(mechanism).items() if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     stated = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
     least = min_principal_moments(np.array([tensor for _, tensor in stated]).reshape(-1, 3, 3))
@@ -427,11 +425,11 @@ def _percentage(left: float) -> str:
 
 def combined_inertia(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
     """Return the simulated inertia tensor (3, 3) of a body with its proxy, in the body's axes."""
-    own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).inertia_proxy
-    if wheel is None or not record_of(obj).inertia_proxy_share:
+    own, proxy = np.diag(blender_moments(obj, pieces)), record_of(obj).inertia_proxy
+    if proxy is None or not record_of(obj).inertia_proxy_share:
         return own
-    turn = np.array((obj.matrix_basis.normalized().inverted_safe() @ wheel.matrix_basis).to_3x3(), dtype=np.float64)
-    return own + turn @ np.diag(blender_moments(wheel)) @ turn.T
+    turn = np.array((obj.matrix_basis.normalized().inverted_safe() @ proxy.matrix_basis).to_3x3(), dtype=np.float64)
+    return own + turn @ np.diag(blender_moments(proxy)) @ turn.T
 
 
 def inertia_differences(tensors: Array, moments: Array) -> tuple[Array, Array]:

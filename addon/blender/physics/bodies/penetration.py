@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ....core.model import Array
 from ....core.run_metrics import BodyPenetration
+from ....core.transforms import rotation_and_scale
 from ...data.access import rigid_body_of
 from ...data.datablocks import mesh_points
 
@@ -71,12 +72,6 @@ def convex_shape_of(obj: bpy.types.Object, measured: PointsByMesh) -> ConvexShap
 def pose_on_parent(child: bpy.types.Object) -> Array:
     """Return the pose (4, 4) of a child on its parent. Its world matrix may be outdated, since it is hidden."""
     return np.array(child.matrix_parent_inverse @ child.matrix_basis, dtype=np.float64)
-
-
-def rotation_and_scale(poses: Array) -> tuple[Array, Array]:
-    """Return the rotations (n, 3, 3) and the scales (n, 3) of poses (n, 4, 4)."""
-    scale = np.linalg.norm(poses[:, :3, :3], axis=1)
-    return poses[:, :3, :3] / np.where(scale > 0.0, scale, 1.0)[:, None, :], scale
 
 
 def _points(mesh: bpy.types.Mesh, measured: PointsByMesh) -> Array:

@@ -16,6 +16,7 @@ from typing import Any
 import bpy
 
 from ....core.accuracy import STEPS_PER_RADIAN
+from ....core.transforms import wrap_angle
 from ...data.access import constraint_of, record_of, settings
 from ...data.caching import joint_record
 from ...data.conversion import has_spring_or_damper, joint_has_stops, read_stops
@@ -264,11 +265,6 @@ def stop_detection_range(ahead: float) -> float:
         ahead: Distance (rad) of the stop from the start.
     """
     return wrap_angle(ahead) + HALF_TURN
-
-
-def wrap_angle(angle: float) -> float:
-    """Return an angle (rad) within half a turn."""
-    return (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
 def hinge_limits(low: float | None, high: float | None) -> tuple[float, float] | None:

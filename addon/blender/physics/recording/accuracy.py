@@ -27,10 +27,9 @@ from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts, simulated_copies, simulates_here, simulation_scene_of
-from ...data.rigid_bodies import total_mass
+from ...data.rigid_bodies import collision_children, total_mass
 from ...rig.joint_frames import joint_sides
 from ..actuators.joint_state import gather_joint_state
-from ..bodies.collision import collision_children
 from ..bodies.inertia import combined_inertia
 from ..bodies.penetration import CONTACT_SHARE, PointsByMesh, first_contact, lowest_points, measure_penetrations
 from ..simulation.recording import Recording
@@ -136,8 +135,8 @@ def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
     joint_state = recording.joint_state
     place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(joint_state.bodies)}
     place[None] = len(joint_state.bodies)
-    chased = {joint: recording.servo_targets[:, number, None] for number, joint in enumerate(joint_state.joints)}
-    chased |= recording.multi_dof_commands
+    servo_targets = {joint: recording.servo_targets[:, number, None] for number, joint in enumerate(joint_state.joints)}
+    servo_targets |= recording.multi_dof_commands
     begun = {joint: recording.values[0, number, None] for number, joint in enumerate(joint_state.joints)}
     begun |= recording.begun
     out: list[MeasuredJoint] = []
@@ -148,7 +147,7 @@ def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
             continue
         kept = Joint(record.source_id, file_name(empty) or empty.name, joint.type, None, None, dofs=read_dofs(joint))
         ends, key = (place[joint.parent], place[joint.child]), record.source_id
-        out.append(MeasuredJoint(kept, *ends, *joint_sides(empty), 0.0, chased.get(key), begun.get(key)))
+        out.append(MeasuredJoint(kept, *ends, *joint_sides(empty), 0.0, servo_targets.get(key), begun.get(key)))
     _measure_links(out, joint_state.bodies, recording.size)
     return out
 

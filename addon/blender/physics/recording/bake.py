@@ -9,7 +9,7 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
+from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory, dof_slices
 from ....core.report import Message, Report
 from ....core.transforms import affine_inverse
 from ...animation.fcurves import STILL_TOLERANCE
@@ -143,7 +143,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     track = np.array(values).reshape(len(values), len(joint_state.joints))
     track[0] = unwrap_to(track[0], begun, joint_state.turns)
     track[:, joint_state.turns] = np.unwrap(track[:, joint_state.turns], axis=0)  # whole turns are counted step by step
-    chased = np.array(targets).reshape(len(targets), len(joint_state.joints))
+    servo_targets = np.array(targets).reshape(len(targets), len(joint_state.joints))
     every, size, scales = to_recording_units(np.array(poses))
     return Recording(
         joint_state if moved == rig else gather_joint_state(rig),
@@ -151,7 +151,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         every[::steps],
         track[::steps],
         np.array(lifts) / size,
-        chased,
+        servo_targets,
         drives,
         size,
         scales,
@@ -330,18 +330,14 @@ def _unwrap_coordinates(joint: Joint, values: Array, begun: Array | None) -> Arr
 
     Angles have the whole turns of the initial values ``begun`` (size,).
     """
-    at = 0
-    for dof in joint.dofs:
-        size = DOF_SIZE[dof.kind]
+    for dof, own in dof_slices(joint.dofs):
         if dof.kind in {"rotation", "screw"}:
             if begun is not None and dof.kind == "rotation":
-                values[:1, at] = unwrap_to(values[:1, at], begun[at : at + 1], np.ones(1, dtype=bool))
-            values[:, at] = np.unwrap(values[:, at])
-        for k in range(1, len(values) if size > 1 else 0):
-            values[k : k + 1, at : at + 3] = nearest_rotation_vectors(
-                values[k : k + 1, at : at + 3], values[k - 1 : k, at : at + 3]
-            )
-        at += size
+                values[:1, own] = unwrap_to(values[:1, own], begun[own], np.ones(1, dtype=bool))
+            values[:, own] = np.unwrap(values[:, own], axis=0)
+        turn = values[:, own][:, :3]  # a view
+        for k in range(1, len(values) if DOF_SIZE[dof.kind] > 1 else 0):
+            turn[k : k + 1] = nearest_rotation_vectors(turn[k : k + 1], turn[k - 1 : k])
     return values
 
 

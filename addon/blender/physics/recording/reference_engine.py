@@ -21,20 +21,20 @@ import numpy as np
 
 from ....core.kinematics import CLOSES_LOOP, joint_values_from_transform
 from ....core.mjcf import Mjcf, can_close_loop, to_mjcf
-from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
+from ....core.model import Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World, dof_slices
 from ....core.report import Message
 from ....core.run_metrics import BodyDifference, SimulationRecord, body_differences
-from ....core.transforms import inverse
+from ....core.transforms import inverse, nearest_angle
 from ...data.access import record_of, rigid_body_of, settings
 from ...data.channels import settings_curves
 from ...data.queries import file_name, parts
+from ...data.rigid_bodies import collision_children
 from ..actuators.actuator import SimulationState
 from ..actuators.control_laws import UNLIMITED_FORCE
 from ..actuators.dof_servos import ServoGroup, SingleDofServos, multi_dof_servos
 from ..actuators.initial_velocity import initial_velocity_impulses
 from ..actuators.joint_state import JointStateArrays
 from ..actuators.servo_targets import ServoTargets, control_law, has_other_animation
-from ..bodies.collision import collision_children
 from ..bodies.penetration import ConvexShape, PlacedShape, PointsByMesh, collidable_pairs, placed_shapes
 from ..simulation.recording import Recording, SimulationError
 from ..world.membership import simulated_rigs
@@ -154,17 +154,16 @@ def _name(obj: bpy.types.Object) -> str:
 
 def _initial_dofs(joint: Joint, values: Array, begun: Array | None) -> list[Dof]:
     """Return the degrees of freedom of a joint with measured values (size,) as their initial ones."""
-    out, at = [], 0
-    for dof in joint.dofs:
-        own = values[at : at + DOF_SIZE[dof.kind]]
+    out = []
+    for dof, part in dof_slices(joint.dofs):
+        own = values[part]
         if len(own) > 1:
             out.append(replace(dof, start=tuple(own.tolist())))
         else:
             value = float(own[0])
             if dof.kind == "rotation" and begun is not None:
-                value += 2.0 * math.pi * round((float(begun[at]) - value) / (2.0 * math.pi))
+                value = nearest_angle(value, float(begun[part.start]))
             out.append(replace(dof, position=value))
-        at += len(own)
     return out
 
 
@@ -304,10 +303,9 @@ class MujocoRun:
             state = self._state(self._targets.first)
             rates = impulse.speeds(state)
             for joint in made.mechanism.joints:
-                ends = np.cumsum([DOF_SIZE[dof.kind] for dof in joint.dofs], dtype=np.intp)
-                for number, end in enumerate(ends if joint.id in rates else ()):
+                for number, (_dof, own) in enumerate(dof_slices(joint.dofs) if joint.id in rates else ()):
                     if (joint.id, number) in address:
-                        data.qvel[address[joint.id, number]] = rates[joint.id][end - 1]
+                        data.qvel[address[joint.id, number]] = rates[joint.id][own][-1]
             self._set_block_velocities(impulse.body_speeds(state))
         self._mujoco.mj_forward(model, data)
         identity, out = np.eye(model.nv), np.zeros((model.nv, model.nv))

@@ -16,7 +16,16 @@ from contextlib import closing, contextmanager
 import bpy
 import numpy as np
 
-from ....core.accuracy import QUALITIES, Rung, StepSelection, StepTrial, climb, format_two_digits, ladder, next_rung
+from ....core.accuracy import (
+    QUALITIES,
+    StepSelection,
+    StepSetting,
+    StepTrial,
+    climb,
+    format_two_digits,
+    ladder,
+    next_setting,
+)
 from ....core.report import Message
 from ....core.run_metrics import PathShift
 from ...compat import action_curves, action_slot, restore_action, use_action
@@ -74,18 +83,18 @@ def select_steps(
     ]
     for rig in tried:
         most = required_solver_settings(rig)
-        rungs = ladder(most.least, Rung(most.steps, most.iterations))
-        if not rungs:
+        candidates = ladder(most.least, StepSetting(most.steps, most.iterations))
+        if not candidates:
             continue
         drives, key = simulated_drives(rig), simulation_key(rig)
         for drive in drives:
-            bound, budget = Rung(most.steps, most.iterations), _BUDGET / (len(drives) * len(tried))
-            climbing = climb(rungs, bound, QUALITIES[quality], budget)
-            rung = next(climbing)
+            bound, budget = StepSetting(most.steps, most.iterations), _BUDGET / (len(drives) * len(tried))
+            climbing = climb(candidates, bound, QUALITIES[quality], budget)
+            setting = next(climbing)
             while True:
-                trial = yield from _trial(scene, rig, rung, record, drive)
+                trial = yield from _trial(scene, rig, setting, record, drive)
                 try:
-                    rung = climbing.send(trial)
+                    setting = climbing.send(trial)
                 except StopIteration as end:
                     store_selection(rig, quality, drive, end.value, key)
                     break
@@ -97,18 +106,18 @@ def lacks_selection(rig: bpy.types.Object, quality: str) -> bool:
 
 
 def _trial(
-    scene: bpy.types.Scene, rig: bpy.types.Object, rung: Rung, record: Recorder, drive: str
+    scene: bpy.types.Scene, rig: bpy.types.Object, setting: StepSetting, record: Recorder, drive: str
 ) -> Generator[tuple[int, int], None, StepTrial]:
-    """Simulate half a second in a drive with a rung's settings, and return the largest errors.
+    """Simulate half a second in a drive with a number of steps and iterations, and return the largest errors.
 
     A simulation that diverges has infinite ones.
     """
     count = max(math.ceil(TRIAL_SECONDS * frame_rate(scene)), 2)
-    with _temporary_settings(scene, rig, rung, drive):
+    with _temporary_settings(scene, rig, setting, drive):
         start = time.process_time()
         try:
             recording, running = yield from _timed(record(scene, rig, first_frame(scene) + count))
-            found = _errors(scene, recording, rung)
+            found = _errors(scene, recording, setting)
         except SimulationError:
             if scene.rigidbody_world is None:
                 raise
@@ -132,7 +141,9 @@ def _timed(
             yield done
 
 
-def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[float, float, float, float, float]:
+def _errors(
+    scene: bpy.types.Scene, recording: Recording, setting: StepSetting
+) -> tuple[float, float, float, float, float]:
     """Return the largest separation, tilt, tracking error, rotation within a step and energy, as in ``StepTrial``."""
     accuracy = accuracy_of_recording(scene, recording)
     joints = accuracy.joints
@@ -144,15 +155,17 @@ def _errors(scene: bpy.types.Scene, recording: Recording, rung: Rung) -> tuple[f
         max((joint.share for joint in joints), default=0.0),
         max((joint.tilt for joint in joints), default=0.0),
         max(errors, default=0.0),
-        float(angles.max(initial=0.0)) * frame_rate(scene) / rung.steps,
+        float(angles.max(initial=0.0)) * frame_rate(scene) / setting.steps,
         0.0 if math.isnan(accuracy.energy_gained) else max(accuracy.energy_gained, 0.0),
     )
 
 
 @contextmanager
-def _temporary_settings(scene: bpy.types.Scene, rig: bpy.types.Object, rung: Rung, drive: str) -> Iterator[None]:
+def _temporary_settings(
+    scene: bpy.types.Scene, rig: bpy.types.Object, setting: StepSetting, drive: str
+) -> Iterator[None]:
     kept = settings(rig).drive
-    with solver_applied(scene, max(math.ceil(rung.steps / frame_rate(scene) - 1e-6), 1), rung.iterations):
+    with solver_applied(scene, max(math.ceil(setting.steps / frame_rate(scene) - 1e-6), 1), setting.iterations):
         _set_drive(rig, drive)
         try:
             yield
@@ -178,11 +191,11 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     if found is None or not share > limit:
         return False
     required = required_solver_settings(rig)
-    most, now = Rung(required.steps, required.iterations), Rung(round(found.steps), found.iterations)
+    most, now = StepSetting(required.steps, required.iterations), StepSetting(round(found.steps), found.iterations)
     if now.cost >= most.cost:
         return False
-    rung = next_rung(ladder(required.least, most), now, share / limit) or most
-    store_selection(rig, quality, found.drive, StepSelection(rung, None), found.key)
+    setting = next_setting(ladder(required.least, most), now, share / limit) or most
+    store_selection(rig, quality, found.drive, StepSelection(setting, None), found.key)
     return True
 
 

@@ -223,10 +223,10 @@ def note_rewind(scene: bpy.types.Scene) -> None:
         run.now = first_frame(scene)
 
 
-def drop_outdated_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, led: bool) -> None:
-    """Discard an outdated simulation before a frame that is reached by a jump rather than a step (``led``)."""
+def drop_outdated_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, is_jump: bool) -> None:
+    """Discard an outdated simulation before a frame that is reached by a jump rather than a step (``is_jump``)."""
     run = session_of(scene).run
-    if run is None or not run.has_frames or (frame > run.reach and (led or run.now == frame - 1)):
+    if run is None or not run.has_frames or (frame > run.reach and (is_jump or run.now == frame - 1)):
         return
     if run.mark != fingerprint(scene, rigs):
         reset_cache(scene)

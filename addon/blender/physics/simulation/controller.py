@@ -10,7 +10,7 @@ from ...data.access import original_of, record_of, settings
 from ...data.channels import settings_curves
 from ...data.conversion import initial_dof_coordinates
 from ...data.properties.model import DRIVES
-from ...data.rigid_bodies import apply_masses, store_typed_mass
+from ...data.rigid_bodies import apply_masses, collision_children, store_typed_mass
 from ..actuators.actuator import Actuator, SimulationState
 from ..actuators.dof_servos import (
     MultiDofServos,
@@ -35,7 +35,6 @@ from ..actuators.multi_turn_stops import multi_turn_stops
 from ..actuators.point_forces import point_force_actuators
 from ..actuators.servo_targets import ServoTargets, control_law
 from ..actuators.spring_forces import spring_actuators
-from ..bodies.collision import collision_children
 from ..bodies.penetration import PointsByMesh, lowest_point
 from ..constraints.constraints import write_tilt_softness
 from ..workarounds.initial_state import InitialStatePin

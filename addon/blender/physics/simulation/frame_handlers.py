@@ -158,13 +158,13 @@ def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], fram
     Mechanisms that were not simulated to this frame are shown where their bones have them.
     """
     session = session_of(scene)
-    led = all(session.is_simulated_at(rig, frame) for rig in rigs)
-    cached_frames.drop_outdated_run(scene, rigs, frame, led)
+    is_simulated = all(session.is_simulated_at(rig, frame) for rig in rigs)
+    cached_frames.drop_outdated_run(scene, rigs, frame, is_simulated)
     if cached_frames.replay_frame(scene, frame) or again:
         return  # a subframe of the same frame takes no step either
     cached_frames.invalidate_interrupted_run(scene)
     run = cached_frames.cached_run_of(scene)
-    if led or (run is not None and run.now == frame - 1):
+    if is_simulated or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
             session.has_stepped = True
         for rig in rigs:

@@ -69,7 +69,7 @@ from .simulation_scene import remove_simulation, restore_before_save, show_after
 _FIELDS_WITH_UNIT = {"lower", "upper", "rest"}
 
 
-def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
+def set_on_marked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
     """Set a field of all ticked degrees of freedom of a mechanism.
 
     Args:
@@ -288,7 +288,7 @@ _HANDLERS: Handlers = (
     (Signal.GROUND, apply_ground_edit),
     (Signal.BODY, apply_body_edit),
     (Signal.WORLD_CHOICE, apply_world_choice),
-    (Signal.TICKED_VALUE, set_on_ticked_dofs),
+    (Signal.MARKED_VALUE, set_on_marked_dofs),
     (Signal.SERVO_CHOSEN, store_chosen_servo),
     (Signal.SERVO_NAMES, servo_names_by_joint),
 )

@@ -146,8 +146,8 @@ def _body_key_armature(rig: bpy.types.Object, bodies: list[bpy.types.Object]) ->
         child_collection(rig, "Frames").objects.link(holder)
     lack = [obj for obj in bodies if _body_key_bone(obj, holder) is None]
     for obj, bone in zip(lack, _add_bones(holder, [obj.name for obj in lack]), strict=True):
-        for spoilt in _body_key_constraints(obj, holder):
-            obj.constraints.remove(spoilt)
+        for outdated in _body_key_constraints(obj, holder):
+            obj.constraints.remove(outdated)
         held = cast(bpy.types.CopyTransformsConstraint, obj.constraints.new("COPY_TRANSFORMS"))
         held.name, held.target, held.subtarget, held.mute = _NAME, holder, bone, True
     holder.hide_viewport = True

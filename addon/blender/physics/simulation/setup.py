@@ -23,17 +23,11 @@ from ...data.queries import (
     proxy_welds,
     simulates_here,
 )
-from ...data.rigid_bodies import MIN_MASS, store_typed_mass
+from ...data.rigid_bodies import MIN_MASS, collision_children, store_typed_mass
 from ...scene.meshes import box
 from ...scene.temporary_scene import ObjectSequence
 from ..actuators.motors import clear_motor_lists, listed_motors, motor_lists, unlisted_motors
-from ..bodies.collision import (
-    apply_collision_filter,
-    collision_children,
-    filter_constraints,
-    set_up_collision,
-    share_collections,
-)
+from ..bodies.collision import apply_collision_filter, filter_constraints, set_up_collision, share_collections
 from ..bodies.inertia import (
     WorldMembership,
     drop_unused_inertia_proxies,
@@ -219,11 +213,11 @@ def _set_up_constraints(
 
 
 def _remove_inertia_proxies(
-    scene: bpy.types.Scene, wheels: list[bpy.types.Object], held: list[bpy.types.Object]
+    scene: bpy.types.Scene, proxies: list[bpy.types.Object], held: list[bpy.types.Object]
 ) -> None:
-    if wheels or held:
-        remove_from_world(scene, wheels, held)
-        bpy.data.batch_remove([*held, *wheels, *(wheel.data for wheel in wheels)])
+    if proxies or held:
+        remove_from_world(scene, proxies, held)
+        bpy.data.batch_remove([*held, *proxies, *(proxy.data for proxy in proxies)])
 
 
 def _needs_constraint(joint: KnuckleJoint, welded: set[bpy.types.Object]) -> bool:
@@ -333,7 +327,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     remove_dangling_constraints(scene)
     drop_controller(rig)
     mark_unsimulated(rig)
-    heir = next((other for other in simulated_rigs(scene) if other != rig), None)
+    successor = next((other for other in simulated_rigs(scene) if other != rig), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
         store_typed_mass(obj)
@@ -344,9 +338,9 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             transfer_ground(scene, ground, standing)
         grounds = []
     shapes = [child for each in collision_children(rig).values() for child in each]
-    wheels, motors = inertia_proxies(rig), [*listed_motors(rig), *unlisted_motors(scene, rig), *proxy_welds(rig)]
+    proxies, motors = inertia_proxies(rig), [*listed_motors(rig), *unlisted_motors(scene, rig), *proxy_welds(rig)]
     anchor = own_anchor(rig)
-    helpers = [*grounds, *wheels] if anchor is None else [*grounds, *wheels, anchor]
+    helpers = [*grounds, *proxies] if anchor is None else [*grounds, *proxies, anchor]
     motors += filter_constraints(rig, world)
     remove_from_world(scene, bodies + shapes + helpers, joints + motors)
     clear_motor_lists(rig)
@@ -355,7 +349,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         record.inertia_proxy = record.inertia_proxy_constraint = None
     settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
-    clear_world(scene, rig, heir)
+    clear_world(scene, rig, successor)
     others = list(simulated_rigs(scene))
     refit_world(scene, others)
     for other in others:
@@ -423,11 +417,11 @@ def remove_leftovers(scene: bpy.types.Scene) -> int:
     lost = find_leftovers(scene)
     mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
     held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
-    heir = other_rig_on_ground(scene, lost)
-    if heir is not None:
+    successor = other_rig_on_ground(scene, lost)
+    if successor is not None:
         for ground in [obj for obj in mine if record_of(obj).is_ground]:
             mine.remove(ground)
-            transfer_ground(scene, ground, heir)
+            transfer_ground(scene, ground, successor)
     bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
     empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
     if bodies or empties:
@@ -515,13 +509,13 @@ def other_rig_on_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object
     return next((rig for rig in simulated_rigs(scene) if rig not in but and settings(rig).has_ground), None)
 
 
-def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
+def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, successor: bpy.types.Object) -> None:
     """Make another mechanism the owner of a ground."""
     for folder in ground.users_collection:
         if folder != world_of(scene).collection:
             folder.objects.unlink(ground)
-    child_collection(heir, "Collision").objects.link(ground)
-    record_of(ground).model = heir
+    child_collection(successor, "Collision").objects.link(ground)
+    record_of(ground).model = successor
 
 
 def update_ground(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:

@@ -129,7 +129,7 @@ def _cross_mesh(name: str) -> bpy.types.Mesh:
 def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:
     """Return the rigid bodies of a mechanism that either bones or physics moves, with their inertia proxies."""
     bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not is_static(obj)]
-    return bodies + [wheel.rigid_body for wheel in inertia_proxies(rig) if wheel.rigid_body is not None]
+    return bodies + [proxy.rigid_body for proxy in inertia_proxies(rig) if proxy.rigid_body is not None]
 
 
 def set_kinematic(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> None:

@@ -471,20 +471,20 @@ def owns_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     return settings(rig).world_backup.made_world and _has_backup(rig, scene)
 
 
-def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
+def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, successor: bpy.types.Object | None = None) -> None:
     """Revert ``ensure_world`` for one mechanism: a world of ours that is no longer used is removed.
 
     Args:
         scene: The scene.
         rig: The mechanism that leaves the world.
-        heir: Another mechanism that still uses the world and takes over the stored settings.
+        successor: Another mechanism that still uses the world and takes over the stored settings.
     """
     world = scene.rigidbody_world
     before = settings(rig).world_backup
     if world is None or not _has_backup(rig, scene):
         return
-    if heir is not None:
-        _transfer_backup(before, settings(heir).world_backup)
+    if successor is not None:
+        _transfer_backup(before, settings(successor).world_backup)
     elif before.joined_world:
         if before.substeps and has_applied_settings(scene, before):
             world.substeps_per_frame, world.solver_iterations = before.substeps, before.iterations
@@ -497,7 +497,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
         return  # the user has added objects to it
-    if heir is None:
+    if successor is None:
         switch_world_on(scene, anyway=True)
         scene.property_unset("knuckle_world")
     _clear_backup(before)
@@ -523,9 +523,9 @@ def _clear_backup(before: KnuckleWorldBackup) -> None:
         before.property_unset(name)
 
 
-def _transfer_backup(before: KnuckleWorldBackup, heir: KnuckleWorldBackup) -> None:
+def _transfer_backup(before: KnuckleWorldBackup, successor: KnuckleWorldBackup) -> None:
     for name in _BACKUP_FIELDS:
-        setattr(heir, name, getattr(before, name))
+        setattr(successor, name, getattr(before, name))
 
 
 def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleWorldBackup) -> None:

@@ -11,6 +11,7 @@ from mathutils import Matrix, Vector
 
 from ....core.model import Array
 from ....core.report import Message, Report
+from ....core.transforms import rotation_and_scale
 from ...data.access import armature_of, rest_parent_inverse
 from ...data.queries import parts
 
@@ -38,8 +39,7 @@ def to_own_lengths(poses: Array) -> tuple[Array, float]:
     The last pose is the armature's.
     """
     size, out = scale_of_pose(poses[-1]), poses.copy()
-    long = np.sqrt((out[:, :3, :3] ** 2).sum(axis=1))
-    out[:, :3, :3] /= np.where(long > 0.0, long, 1.0)[:, None, :]
+    out[:, :3, :3], _scale = rotation_and_scale(poses)
     out[:, :3, 3] /= size
     return out, size
 

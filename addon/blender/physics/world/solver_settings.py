@@ -19,7 +19,7 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ....core.accuracy import STEPS_PER_RADIAN, Rung, StepSelection, format_two_digits
+from ....core.accuracy import STEPS_PER_RADIAN, StepSelection, StepSetting, format_two_digits
 from ....core.report import Message
 from ...data.access import record_of, settings, world_of
 from ...data.caching import joint_record
@@ -220,7 +220,7 @@ def selected_steps(rig: bpy.types.Object, quality: str) -> KnuckleSteps | None:
     ]
     if len(found) < len(drives):
         return None
-    return max(found, key=lambda each: Rung(each.steps, each.iterations).cost)
+    return max(found, key=lambda each: StepSetting(each.steps, each.iterations).cost)
 
 
 def store_selection(rig: bpy.types.Object, quality: str, drive: str, selection: StepSelection, key: str) -> None:
@@ -228,7 +228,7 @@ def store_selection(rig: bpy.types.Object, quality: str, drive: str, selection: 
     kept = settings(rig).selected_steps
     found = next((each for each in kept if (each.quality, each.drive) == (quality, drive)), None) or kept.add()
     found.quality, found.drive, found.key = quality, drive, key
-    found.steps, found.iterations = selection.rung.steps, selection.rung.iterations
+    found.steps, found.iterations = selection.setting.steps, selection.setting.iterations
     trial = selection.trial
     found.separation, found.speed = (-1.0, 0.0) if trial is None else (trial.separation, 1.0 / max(trial.seconds, 1e-3))
 

@@ -178,8 +178,8 @@ class DesignPoses:
 
     def holder(self, obj: bpy.types.Object) -> bpy.types.PoseBone | None:
         """Return the bone that places a part: its carrier, or where none is known the bone that it is parented to."""
-        hung = obj.parent == self.rig and obj.parent_type == "BONE"
-        name = self.carrier(obj) or (obj.parent_bone if hung else "")
+        is_on_bone = obj.parent == self.rig and obj.parent_type == "BONE"
+        name = self.carrier(obj) or (obj.parent_bone if is_on_bone else "")
         return self.rig.pose.bones.get(name) if self.rig.pose is not None else None
 
     def move(self, bone: bpy.types.PoseBone) -> Array:
@@ -228,11 +228,11 @@ class DesignPoses:
 
     def _of(self, obj: bpy.types.Object) -> Matrix:
         basis = obj.matrix_basis
-        hung = self._hung(obj)
-        if hung is not None:
-            hung = self._in_file(hung)
-            if not _is_identity(hung, obj):
-                return _snap_to_built(obj, hung @ basis)
+        parent_space = self._parent_space(obj)
+        if parent_space is not None:
+            parent_space = self._in_file(parent_space)
+            if not _is_identity(parent_space, obj):
+                return _snap_to_built(obj, parent_space @ basis)
             built = list(record_of(obj).baseline_pose)
             return Matrix(unflatten_pose(built).tolist()) if is_rounding(obj, flatten_pose(basis), built) else basis
         if _has_lost_bone(obj):
@@ -249,16 +249,20 @@ class DesignPoses:
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
         """Return the motion of a part's parent bone since parenting, in the mechanism's frame; None without any."""
-        hung = self._hung(obj)
-        return None if hung is None or _is_identity(hung, obj) else hung
+        parent_space = self._parent_space(obj)
+        return None if parent_space is None or _is_identity(parent_space, obj) else parent_space
 
     def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
         """Return the matrix of a frame, light or collision shape on the object that it was created as a child of."""
         basis = obj.matrix_basis
         back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
-            hung = rest_parent_inverse(obj) if back is None else back @ rest_parent_inverse(obj)
-            return basis if hung == _IDENTITY or _is_identity(hung, obj) else _snap_to_built(obj, hung @ basis)
+            parent_space = rest_parent_inverse(obj) if back is None else back @ rest_parent_inverse(obj)
+            return (
+                basis
+                if parent_space == _IDENTITY or _is_identity(parent_space, obj)
+                else _snap_to_built(obj, parent_space @ basis)
+            )
         if obj.parent is None and is_pose_as_built(obj, basis):
             return _snap_to_built(obj, basis)  # it only lost its parent
         local = _world_matrix(holder).inverted_safe() @ _world_matrix(obj)
@@ -272,7 +276,7 @@ class DesignPoses:
         """Convert a design matrix from the armature's axes to those of the file."""
         return design if self._back is None else self._back @ design
 
-    def _hung(self, obj: bpy.types.Object) -> Matrix | None:
+    def _parent_space(self, obj: bpy.types.Object) -> Matrix | None:
         """Return the matrix from an object's parent space to the mechanism at rest; None if parented elsewhere."""
         if obj.parent != self.rig:
             return None
@@ -325,9 +329,9 @@ def _distance_scale(obj: bpy.types.Object) -> float:
     return max(here, parent, float(np.linalg.norm(baseline_pose(obj)[:3, 3])), 1e-3)
 
 
-def _is_identity(hung: Matrix, obj: bpy.types.Object) -> bool:
+def _is_identity(parent_space: Matrix, obj: bpy.types.Object) -> bool:
     """Return whether the matrix between an object and its parent is only the rounding of a bone's position."""
-    a, b, c, x, d, e, f, y, g, h, i, z = flatten_pose(hung)[:12]
+    a, b, c, x, d, e, f, y, g, h, i, z = flatten_pose(parent_space)[:12]
     near = _POSE_TOLERANCE * max(1.0, rest_parent_inverse(obj).translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
     return all(-_POSE_TOLERANCE <= part <= _POSE_TOLERANCE for part in off) and all(

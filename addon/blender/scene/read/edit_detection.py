@@ -16,6 +16,7 @@ from mathutils import Matrix, Quaternion
 from ....core.bounds import half_extent
 from ....core.model import Array, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
+from ....core.transforms import make_pose
 from ...data.access import record_of
 from ...data.baseline import baseline_pose, mesh_fingerprint
 from ...data.conversion import flatten_pose, read_shape
@@ -52,9 +53,8 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
     """
     design = obj.matrix_basis if design is None else design
     place, turn, size = design.decompose()
-    pose = np.eye(4)
-    pose[:3, :3] = now = _rotation_matrix(turn)
-    pose[:3, 3] = [shortest_float(x) for x in place[:]]
+    now = _rotation_matrix(turn)
+    pose = make_pose(now, [shortest_float(x) for x in place[:]])
     scale = np.array([shortest_float(x) for x in size[:]])
     if exact is None:
         pose[:3, :3] = _edited_rotation(np.eye(3), now)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, TypeVar
 
 import bpy
@@ -17,13 +16,13 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.kinematics import design_openings, joint_frames_world
-from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape
+from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, by_id
 from ....core.report import Message, Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import is_renamed, record_of, settings
 from ...data.baseline import has_color_baseline
-from ...data.conversion import mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
+from ...data.conversion import dofs_with_parts, mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
@@ -89,7 +88,7 @@ def merge_parts(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, s
     ``read`` gets an object, its id, the document's part of this id, and for a copy of one a copy of the part.
     """
     object_of = {own: obj for obj, own in ids.items()}
-    known = {part.id: part for part in base}
+    known = by_id(base)
     new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
     twins: set[str | None] = {part.twin for part in known.values() if part.twin not in known}  # a file may name none
     twins |= object_of.keys()
@@ -185,19 +184,19 @@ def _read_mechanism(
     reading.children = read_collision_children(present, body_of, designs, mechanism.report)
     before = DocumentFacts.of(base)
     coms = {body.id: (body.com, _present_com(body_of[body.id], body)) for body in base.bodies if body.id in body_of}
-    hung = AttachmentReader(coms, body_of, designs, mechanism.report)
+    reader = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # earlier releases created no objects for them
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
-        mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
+        mechanism.frames, mechanism.lights = reader.read(frames, base.frames), reader.read(lights, base.lights)
     else:
-        mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
-        mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
+        mechanism.frames = [frame for frame in base.frames if reader.is_carried(frame)]
+        mechanism.lights = [light for light in base.lights if reader.is_carried(light)]
     mechanism.bodies = merge_parts(base.bodies, bodies, reading.body)
-    reading.poses = {body.id: body.pose for body in mechanism.bodies}
+    reading.poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     mechanism.joints = merge_parts(base.joints, joints, reading.joint)
     before.settle(mechanism)
-    hung.report_removed_frames(mechanism)
-    hung.rename_references(mechanism)
+    reader.report_removed_frames(mechanism)
+    reader.rename_references(mechanism)
     pull(settings(rig), WORLD_PROPERTIES, mechanism.world)
     if mechanism.behaviours is not None:
         pull(settings(rig), ENGINE_PROPERTIES, mechanism.behaviours.engine)
@@ -463,10 +462,9 @@ def _dof_kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
 
 
 def _read_dof_edits(record: KnuckleJoint, joint: Joint) -> None:
-    single = iter(record.parts)
-    for mine, kept in zip(joint.dofs, record.dofs, strict=False):
+    for mine, (kept, parts) in zip(joint.dofs, dofs_with_parts(record), strict=False):
         pull(kept, DOF_PROPERTIES, mine)
-        for part, kept_part in zip(mine.parts, islice(single, kept.parts), strict=False):
+        for part, kept_part in zip(mine.parts, parts, strict=False):
             pull(kept_part, DOF_PROPERTIES, part)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ....core.model import Array, Body, Mechanism, Shape
 from ....core.report import Message, Report
+from ....core.transforms import make_pose
 from ....formats.document.conversion_losses import ConversionLosses
 from ....formats.meshes.copy import IS_WRITTEN
 from ....formats.meshes.obj import format_obj
@@ -129,8 +130,7 @@ def _mesh_surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Arra
 def _bounding_box_shape(shape: Shape, points: Array) -> Shape:
     """Return the bounding box of a mesh along its body's axes as a shape."""
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
-    pose = np.eye(4)
-    pose[:3, 3] = 0.5 * (low + high)
+    pose = make_pose(position=0.5 * (low + high))
     size = {axis: float(f"{length:.6g}") for axis, length in zip("xyz", high - low, strict=True)}
     return replace(shape, type="box", pose=pose, size=size)
 

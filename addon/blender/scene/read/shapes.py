@@ -23,7 +23,7 @@ from ...data.facts import MOMENT_TOLERANCE, SHAPE_PROPERTIES, is_same_value, pul
 from ...data.properties.joint import KnuckleShape
 from ...data.properties.model import KnuckleObject
 from ...data.queries import file_name, is_numbered_copy
-from ...data.rigid_bodies import displayed_mass, is_mass_typed
+from ...data.rigid_bodies import displayed_mass, is_collision_child, is_mass_typed
 from ..bodies import unit_tensors
 from .design_poses import DesignPoses
 from .edit_detection import edited_pose, was_moved
@@ -39,7 +39,7 @@ def read_collision_children(
 
     Copies of children are left out and reported.
     """
-    shapes = [obj for obj in objects if record_of(obj).role == "SHAPE" and record_of(obj).shape >= 0]
+    shapes = [obj for obj in objects if is_collision_child(obj)]
     holders = {obj: _body_of_child(obj, bodies) for obj in shapes}
     out: CollisionChildren = {}
     for obj in sorted(shapes, key=lambda obj: (obj.parent != holders[obj], is_renamed(obj))):

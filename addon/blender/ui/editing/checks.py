@@ -172,8 +172,8 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):
             if way:
-                mend = box.operator("knuckle.fix_finding", text=translated(way), icon="TOOL_SETTINGS", translate=False)
-                mend.index, mend.other = model.finding_index, bool(other)
+                fix = box.operator("knuckle.fix_finding", text=translated(way), icon="TOOL_SETTINGS", translate=False)
+                fix.index, fix.other = model.finding_index, bool(other)
 
 
 def _target_model(context: bpy.types.Context) -> bpy.types.Object | None:

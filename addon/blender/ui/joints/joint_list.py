@@ -15,9 +15,8 @@ from ...animation.frame_time import Clock
 from ...animation.motion_checks import ServoRow, cached_rows
 from ...animation.pose_library import key_state
 from ...data.access import record_of
-from ...data.conversion import is_angle
+from ...data.conversion import dofs_with_parts, is_angle
 from ...data.queries import chain_bones, file_name
-from ...editing.joint_settings import block_parts
 from ...locale import CONTEXT, translated
 from ..base.operators import active_model
 from ..base.panels import sidebar_width
@@ -107,11 +106,11 @@ def dof_rows(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
     A ball or free block comes first as a whole, which has no stops of its own, and then by coordinate.
     """
     joint, name = record_of(empty).joint, joint_label(empty)
-    for number, dof in enumerate(joint.dofs):
+    for number, (dof, axes) in enumerate(dofs_with_parts(joint)):
         own = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
         yield own, dof, False
         if dof.kind in {"ball", "free"}:
-            for at, part in enumerate(block_parts(joint, dof)):
+            for at, part in enumerate(axes):
                 yield f"{own}/{part.name or 'xyz'[at % 3]}", part, True
 
 

@@ -10,9 +10,8 @@ from ....core.report import Message, count_with_noun
 from ...animation.loops.live_solver import rigid_loop_joints
 from ...animation.motion_checks import cached_rows
 from ...data.access import record_of, settings
-from ...data.conversion import is_angle
+from ...data.conversion import dofs_with_parts, is_angle
 from ...data.queries import chain_bones, file_name
-from ...editing.joint_settings import block_parts
 from ...locale import translated
 from ..base.operators import polled_model
 from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
@@ -142,10 +141,10 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         _draw_state(context, layout, rig, empty)
         property_layout(layout, decorate=True)
         chain = chain_bones(empty)
-        for dof in joint.dofs:
+        for dof, axes in dofs_with_parts(joint):
             if dof.kind in {"ball", "free"}:
                 layout.label(text=translated(Message("Rotates freely ({})", dof.kind)))
-                for number, part in enumerate(block_parts(joint, dof)):
+                for number, part in enumerate(axes):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue
             if 0 <= dof.step < len(chain):

@@ -518,11 +518,11 @@ class KNUCKLE_OT_bake_physics(ModalTask):
             else ""
         )
         said = Message("{} baked to Action {}", count_with_noun(len(recording.frames), "frame"), repr(action.name))
-        spoilt = distortion_message(recording.joint_state.rig)
+        distortion = distortion_message(recording.joint_state.rig)
         report_message(
             self,
-            {"WARNING"} if spoilt else {"INFO"},
-            ". ".join(translated(each) for each in (said, found, finer, spoilt) if each),
+            {"WARNING"} if distortion else {"INFO"},
+            ". ".join(translated(each) for each in (said, found, finer, distortion) if each),
         )
 
 

@@ -65,9 +65,9 @@ class KNUCKLE_OT_set_drive(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Set the drive; warn of a distorting scale under physics."""
         settings(rig).drive = self.drive
-        spoilt = distortion_message(rig) if self.drive != "KEYS" else ""
-        if spoilt:
-            report_message(self, {"WARNING"}, spoilt)
+        distortion = distortion_message(rig) if self.drive != "KEYS" else ""
+        if distortion:
+            report_message(self, {"WARNING"}, distortion)
         return {"FINISHED"}
 
 
