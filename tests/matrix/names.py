@@ -293,7 +293,7 @@ NOT_EDITED: dict[str, str] = {
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing compares with": (
         "KnuckleObject.mirrored_pose KnuckleObject.mirrored_name KnuckleObject.mirrored_twin_pose "
-        "KnuckleObject.mirrored_twin_name "
+        "KnuckleObject.mirrored_twin_name KnuckleObject.mirrored_light "
         "KnuckleObject.mirrored_count"
     ),
     "helper objects and state of physics": (

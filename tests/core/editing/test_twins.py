@@ -570,13 +570,13 @@ def test_a_twin_follows_a_change_in_its_own_axes_and_scale(seed: int) -> None:
     turn[0] *= -np.sign(np.linalg.det(turn))  # the part's axes as the twin has them: a reflection
     twin = plane.reflection @ before @ turn
     was, own, its = (rng.uniform(0.5, 2.0, 3) for _ in range(3))
-    pose, scale = mirror_change((before, now, twin), (was, own, its), plane)
+    pose, scale = mirror_change((before, now, twin), (was, own, its), plane.reflection)
     assert pose == pytest.approx(plane.reflection @ now @ turn, abs=1e-9)
     stretched = np.abs(turn[:3, :3]).T @ (own / was)
     assert scale == pytest.approx(its * stretched)
-    back, size = mirror_change((now, before, pose), (own, was, scale), plane)
+    back, size = mirror_change((now, before, pose), (own, was, scale), plane.reflection)
     assert back == pytest.approx(twin, abs=1e-9) and size == pytest.approx(its)
-    flat = mirror_change((before, now, twin), (np.array([0.0, 1.0, 1.0]), own, its), plane)[1]
+    flat = mirror_change((before, now, twin), (np.array([0.0, 1.0, 1.0]), own, its), plane.reflection)[1]
     axis = int(np.abs(turn[0, :3]).argmax())
     assert flat[axis] == pytest.approx(own[0]), "along an axis in which the part was flat"
 
@@ -585,7 +585,7 @@ def test_masses_and_whether_bodies_are_immobile_are_copied_to_twins() -> None:
     whole = completed(*one_sided(3, "revolute"))
     body = next(body for body in whole.bodies if body.twin)
     body.mass, body.immobile = 7.5, True
-    edit = copy_body_values(whole, body.id)
+    edit = copy_body_values(whole, body.id, ("mass", "immobile"))
     (changed,) = [now for now, was in zip(edit.after.bodies, whole.bodies, strict=True) if now is not was]
     assert (changed.id, changed.mass, changed.immobile) == (body.twin, 7.5, True)
     assert not next(each for each in whole.bodies if each.id == body.twin).immobile, "the edited mechanism stays"
