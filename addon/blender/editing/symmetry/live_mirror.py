@@ -240,7 +240,7 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
 
 
 def _have_twin_parents(obj: bpy.types.Object, twin: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether a body or joint is on the armature, or something else on the twin of what its counterpart is on."""
+    """Return whether a body or joint is on the armature, or the parents of other parts are each other's twins."""
     if record_of(obj).role in {"BODY", "JOINT"}:
         return obj.parent == rig
     one, other = obj.parent, twin.parent
