@@ -234,7 +234,8 @@ def _shift() -> str:
             },
             "frames": [
                 _frame(f"{side} inner", (-s * 0.35, 0.02, 0.0), inside), _frame(f"{side} outer", (s * 0.4, 0, 0)),
-                _frame(f"{side} eye", (s * 0.2, 0.1, 0.1), inside @ shoulder), _frame(f"{side} tip", (s * 0.3, 0, 0.05)),
+                _frame(f"{side} eye", (s * 0.2, 0.1, 0.1), inside @ shoulder),
+                _frame(f"{side} tip", (s * 0.3, 0, 0.05)),
             ],
             "knuckle": {"twin": f"duo:{other} arm"},
         }  # fmt: skip

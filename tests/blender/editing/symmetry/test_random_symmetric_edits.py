@@ -26,8 +26,8 @@ from tests.matrix.scenes import SCENES
 from tests.sequences.run import state
 from tests.support.scenes import made, pick, the_rig
 
-#: Files, steps with each and seeds: 700 edits in all, and 56 of a first seed in the fast suite. Two are mechanisms of the
-#: edit matrix: on their twins are collision shapes and markers, or reference frames and lights.
+#: Files, steps with each and seeds: 700 edits in all, and 56 of a first seed in the fast suite. Two are mechanisms of
+#: the edit matrix: on their twins are collision shapes and markers, or reference frames and lights.
 MODELS = ("hexapod.jm", "humanoid.skel", "Dihno2.jm", "fullbody1.skel", "rover.jm", "skel", "shift")
 STEPS, SEEDS, FEW = 25, (1, 2, 3, 4), 8
 #: Every so many steps the file is compared, an edit is undone and redone, one is undone for good, and the .blend is
@@ -442,6 +442,6 @@ def whole_state() -> dict[str, Any]:
 
 
 def changed(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """Return the differences between two states of the file, but for shapes of bones, of which it keeps those in use."""
-    keys = [key for key in {*found, *wanted} if found.get(key) != wanted.get(key) and not key.startswith("objects/WGT-")]
+    """Return the differences between two states of the file, but for shapes of bones that are not in use."""
+    keys = [key for key in {*found, *wanted} if found.get(key) != wanted.get(key) and "/WGT-" not in key]
     return sorted(f"{key}: {wanted.get(key)!r} -> {found.get(key)!r}" for key in keys)[:5]
