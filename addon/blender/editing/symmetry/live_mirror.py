@@ -313,7 +313,7 @@ def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:
 
 
 def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
-    """Return names, parents and masses of the selected parts, and the local matrices of the selection.
+    """Return names, parents, masses and edited lights of the selected parts, and the local matrices of the selection.
 
     Names include the library, which distinguishes parts within a .blend.
     """
@@ -323,8 +323,12 @@ def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], b
 
 
 def _described(obj: bpy.types.Object, rig: bpy.types.Object) -> str:
-    if obj.parent != rig:
-        return "" if obj.parent is None else " ".join([obj.name_full, obj.parent.name_full, *edits_since_mirror(obj)])
+    parent = obj.parent
+    if parent is None:
+        return ""
+    if parent != rig:
+        lit = edits_since_mirror(obj) if obj.type == "LIGHT" else ""
+        return f"{obj.name_full} {parent.session_uid} {lit}"
     return obj.name_full if obj.rigid_body is None else f"{obj.name_full} {obj.rigid_body.mass}"
 
 
