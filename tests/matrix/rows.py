@@ -300,8 +300,9 @@ ROWS: tuple[Row, ...] = (
         AFTER,
     ),
     Row(
-        "applied", ALL, {what: Applied(what) for what in ("location", "rotation")}, AFTER,
+        "applied", ALL, {what: Applied(what) for what in ("location", "rotation")}, {**SYMMETRIC, **AFTER},
     ),
+    Row("applied rotation", ALL, {"rotation": Applied("rotation")}, TWINS),
     Row(
         "stops fixed", ALL,
         {

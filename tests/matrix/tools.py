@@ -305,7 +305,7 @@ class Applied(Edit):
         return {}
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        return {("BODY", self.target(cell).name)}  # its origin
+        return {("BODY", self.target(cell).name)} if side == 0 else set()  # its origin
 
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)

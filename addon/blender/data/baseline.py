@@ -102,6 +102,17 @@ def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
     return [number for index in chosen for number in (float(index), *points[index].tolist())]
 
 
+def are_reference_points_moved(obj: bpy.types.Object) -> bool:
+    """Return whether the reference points of a body's mesh are not where they were; False where none are stored."""
+    mesh: Any = obj.data
+    corners = np.array(record_of(obj).baseline_corners, dtype=np.float64).reshape(4, 4)
+    numbers = corners[:, 0].astype(int).tolist()
+    if obj.type != "MESH" or not corners.any() or max(numbers) >= len(mesh.vertices):
+        return False
+    apart = np.array([mesh.vertices[number].co[:] for number in numbers]) - corners[:, 1:]
+    return bool(np.abs(apart).max() > 1e-6 * np.abs(corners[:, 1:]).max())
+
+
 def record_mesh_baseline(obj: bpy.types.Object) -> None:
     """Record the present mesh of a body that came from a file."""
     mesh: Any = obj.data

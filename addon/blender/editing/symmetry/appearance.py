@@ -563,8 +563,8 @@ def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: 
             write_name(part, name)
             if child.type == "LIGHT":
                 part.data = cast(bpy.types.Light, child.data).copy()
-        pose = rigid_matrix(child.matrix_basis)
-        turn = frame_flip(pose, flip, rigid_matrix(part.matrix_basis), upright=child.type == "LIGHT")
+        pose, there = (rigid_matrix(each.matrix_parent_inverse @ each.matrix_basis) for each in (child, part))
+        turn = frame_flip(pose, flip, there, upright=child.type == "LIGHT")
         _place_child(child, part, flip, turn)
         if child.type == part.type == "LIGHT":
             copy_shown(COMMON_LIGHT_VALUES, child, part)

@@ -22,7 +22,7 @@ from ....core.editing.twins import mirror_change, reflection_on
 from ....core.model import Array, Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
-from ...data.baseline import edits_since_mirror, record_mirror_state
+from ...data.baseline import are_reference_points_moved, edits_since_mirror, record_mirror_state
 from ...data.datablocks import still_exists
 from ...data.facts import COMMON_BODY_VALUES, copy_shown
 from ...data.queries import parts_by_role, rigs_in, twins_among, twins_by_part
@@ -33,6 +33,7 @@ from ...events.signals import Signal, emit, is_writing, writing_records
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix
 from ...reconcile.update import update_part_records
 from ...rig.joint_frames import read_parts
+from ...scene.read.applied_transforms import applied_mesh_transform
 from .appearance import carrier, with_attachments
 from .twins import assembled_values, ensure_plane, leading_parts, require_plane
 
@@ -124,11 +125,73 @@ def mirror_properties(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plan
     """Write what was edited of a part since the last symmetric state to its twin, except for the name."""
     edited = edits_since_mirror(obj)
     if "matrix_basis" in edited:
-        matrices = record_of(obj).mirrored_pose, obj.matrix_basis, twin.matrix_basis
-        poses, scales = [rigid_matrix(each) for each in matrices], [np.array(each.to_scale()) for each in matrices]
-        image, scale = mirror_change(poses, scales, _parents_reflection(obj, twin, plane))
-        twin.matrix_basis = Matrix((image @ np.diag([*scale, 1.0])).tolist())
+        _mirror_transform(obj, twin, _parents_reflection(obj, twin, plane))
     copy_shown([path for path in edited if path.startswith("data.")], obj, twin)
+
+
+def _mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, reflection: Array) -> None:
+    """Mirror the change of a part's local matrix, unless *Apply* (Ctrl+A) made it and nothing was seen to move."""
+    before, (own, its) = record_of(obj).mirrored_pose, (_DesignFactors.of(each) for each in (obj, twin))
+    now, there = own.design(obj.matrix_basis), its.design(twin.matrix_basis)
+    if own.are_other and (_is_same(now, before) or _is_same(_changed(now, now, there, reflection), there)):
+        return
+    twin.matrix_basis = its.local(_changed(own.design(before), now, there, reflection))
+
+
+def _changed(before: Matrix, now: Matrix, twin: Matrix, reflection: Array) -> Matrix:
+    """Return the matrix of a twin after a part was moved, rotated or scaled (``mirror_change``)."""
+    matrices = before, now, twin
+    poses, scales = [rigid_matrix(each) for each in matrices], [np.array(each.to_scale()) for each in matrices]
+    image, scale = mirror_change(poses, scales, reflection)
+    return Matrix((image @ np.diag([*scale, 1.0])).tolist())
+
+
+def _is_same(one: Matrix, other: Matrix) -> bool:
+    return bool(np.allclose(np.array(one), np.array(other), rtol=0.0, atol=1e-5 * max(1.0, other.translation.length)))
+
+
+@dataclass(frozen=True)
+class _DesignFactors:
+    """Factors that turn a part's local matrix into its pose in the mechanism, or on what it is on.
+
+    They differ from the identity where a transform was applied to the mesh of a body (Ctrl+A), for it and what is on
+    it. None is the identity.
+    """
+
+    left: Matrix | None = None
+    right: Matrix | None = None
+
+    @classmethod
+    def of(cls, obj: bpy.types.Object) -> _DesignFactors:
+        """Return the factors of a body, joint, shape, frame or light."""
+        role = record_of(obj).role
+        if role == "BODY":
+            return cls(right=_applied(obj))
+        if role == "JOINT" or obj.parent is None or obj.matrix_parent_inverse == Matrix():
+            return cls()
+        applied = _applied(obj.parent)
+        hung = obj.matrix_parent_inverse.copy()
+        return cls(left=hung if applied is None else applied.inverted_safe() @ hung)
+
+    @property
+    def are_other(self) -> bool:
+        """Whether any differs from the identity."""
+        return self != _DesignFactors()
+
+    def design(self, local: Matrix) -> Matrix:
+        """Return the pose, with scale, for a local matrix."""
+        out = local.copy() if self.left is None else self.left @ local
+        return out if self.right is None else out @ self.right
+
+    def local(self, design: Matrix) -> Matrix:
+        """Return the local matrix for a pose with scale."""
+        out = design if self.left is None else self.left.inverted_safe() @ design
+        return out if self.right is None else out @ self.right.inverted_safe()
+
+
+def _applied(obj: bpy.types.Object) -> Matrix | None:
+    is_moved = record_of(obj).role == "BODY" and are_reference_points_moved(obj)
+    return applied_mesh_transform(obj, obj.matrix_basis) if is_moved else None
 
 
 def _parents_reflection(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> Array:
@@ -136,7 +199,7 @@ def _parents_reflection(obj: bpy.types.Object, twin: bpy.types.Object, plane: Pl
     if record_of(obj).role in {"BODY", "JOINT"}:
         return plane.reflection
     parents: tuple[Any, Any] = obj.parent, twin.parent
-    one, other = (rigid_design_pose(each) for each in parents)
+    one, other = (rigid_matrix(_DesignFactors.of(each).design(each.matrix_basis)) for each in parents)
     return reflection_on(one, other, _parents_reflection(*parents, plane))
 
 
