@@ -133,6 +133,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     mirrored_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix at that time")
     mirrored_twin_name: StringProperty(description="Name of the twin at that time")
     mirrored_twin_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin then")
+    mirrored_light: StringProperty(description="Values of a light at that time that twins have in common, as JSON")
     mirrored_count: IntProperty(description="Number of times that the two were mirrored")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)

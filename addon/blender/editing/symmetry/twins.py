@@ -35,7 +35,7 @@ from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, u
 from ...reconcile.update import EditObjects, update, update_records, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.read.mechanism import extract, extract_design
-from .appearance import MeshMirror, dress_image, unchanged_meshes
+from .appearance import MeshMirror, carrier, dress_image, unchanged_meshes
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
@@ -107,7 +107,7 @@ def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
         return {}
     active = bpy.context.view_layer.objects.active
     head = active if active in pairs else next(iter(pairs))
-    heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in pairs}
+    heights = {obj: plane.height(np.array(carrier(obj).matrix_basis.translation)) for obj in pairs}
     order = {obj: number for number, obj in enumerate(pairs)}
     on_its_side = {obj for obj in pairs if heights[obj] * heights[head] > 0.0}
 

@@ -43,6 +43,7 @@ from .design_poses import DesignPoses, design_as_seen
 from .edit_detection import edited_pose, was_moved
 from .shapes import (
     CollisionChildren,
+    are_reshaped,
     derive_inertia,
     derived_masses,
     has_inertia_of_shapes,
@@ -304,7 +305,8 @@ class _PartReader:
             recorded.add("com")
         pull(record, BODY_PROPERTIES, body, recorded)
         body.name = file_name(obj)
-        shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
+        follows, stated = known is not None and known.id in self.derived, body.shapes
+        shapes = read_body_shapes(obj, own, stated, body.com, self.children, self.report)
         body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
         if self.colored:
             self._paint(obj, body)
@@ -317,12 +319,11 @@ class _PartReader:
                 body.pose = without_rounding(body, before[0])
             if (scale != 1.0).any():
                 self._report_uneven_scale(obj, body, scale)
-                follows = known is not None and known.id in self.derived and has_inertia_of_shapes(body)
                 body.shapes = [scale_shape(shape, scale, body.com) for shape in body.shapes]
-                if follows:
-                    derive_inertia(body)
             if body.pose is not before[0]:
                 self.moved.add(own)
+        if follows and are_reshaped(stated, body.shapes) and has_inertia_of_shapes(body, stated):
+            derive_inertia(body)
         if self.designs.applied(obj) is not None:
             self.report.info(
                 "transform-applied",
