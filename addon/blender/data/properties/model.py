@@ -257,7 +257,8 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
 
 def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     model: Any = self
-    for obj in model.collection.all_objects if model.collection is not None else ():
+    # a list: Blender frees the collection's objects, over which the loop would go, when one is shown or hidden
+    for obj in [*model.collection.all_objects] if model.collection is not None else ():
         if obj.knuckle.shape >= 0 and obj.knuckle.model == model.rig:
             obj.hide_viewport = not model.show_collision
 

@@ -264,13 +264,14 @@ def invalidate_twins() -> None:
     end_state(_KnownTwins)
 
 
-def twin_changed(obj: bpy.types.Object) -> None:
-    """Invalidate the collected twins of the mechanism of a part that got another twin."""
-    rig = record_of(obj).model
-    if rig is not None:
+def twin_changed(changed: bpy.types.Object | bpy.types.Armature) -> None:
+    """Invalidate the collected twins of a mechanism of which a part got another twin, or which got another plane."""
+    if isinstance(changed, bpy.types.Armature):
+        invalidate_twins()
+    elif (rig := record_of(changed).model) is not None:
         known = state_of(_KnownTwins, rig)
         known.twins = None
-        known.relinked.add(obj.session_uid)
+        known.relinked.add(changed.session_uid)
 
 
 def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
