@@ -175,7 +175,7 @@ class _DesignFactors:
 
     @property
     def are_other(self) -> bool:
-        """Whether any differs from the identity."""
+        """True if any differs from the identity."""
         return self != _DesignFactors()
 
     def design(self, local: Matrix) -> Matrix:

@@ -46,6 +46,7 @@ from .shapes import (
     are_reshaped,
     derive_inertia,
     derived_masses,
+    edited_shapes,
     has_inertia_of_shapes,
     is_uneven,
     read_body_shapes,
@@ -305,8 +306,9 @@ class _PartReader:
             recorded.add("com")
         pull(record, BODY_PROPERTIES, body, recorded)
         body.name = file_name(obj)
-        follows, stated = known is not None and known.id in self.derived, body.shapes
-        shapes = read_body_shapes(obj, own, stated, body.com, self.children, self.report)
+        follows = known is not None and known.id in self.derived
+        stated = edited_shapes(record.shapes, body.shapes) if follows else []
+        shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
         if self.colored:
             self._paint(obj, body)

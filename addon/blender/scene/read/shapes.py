@@ -236,12 +236,13 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
 def are_reshaped(before: Sequence[Shape], now: Sequence[Shape]) -> bool:
     """Return whether shapes were moved, resized, added or removed."""
     return len(before) != len(now) or any(
-        one.pose is not other.pose or one.size != other.size for one, other in zip(before, now, strict=True)
+        not np.array_equal(one.pose, other.pose) or one.size != other.size
+        for one, other in zip(before, now, strict=True)
     )
 
 
 def has_inertia_of_shapes(body: Body, shapes: Sequence[Shape]) -> bool:
-    """Return whether the moments of inertia of a body are those of its shapes as its file has them.
+    """Return whether the moments of inertia of a body are those of given shapes.
 
     In SKEL a body without any ``<inertia>`` has the unit tensor, whatever its shapes.
     """
