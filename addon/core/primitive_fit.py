@@ -264,9 +264,9 @@ def surface_distance(shape: Shape, points: Array) -> Array:
     return measure(shape.size, np.asarray(points) @ back[:3, :3].T + back[:3, 3])
 
 
-def has_analytic_surface(shape: Shape) -> bool:
-    """Return whether a shape's surface is defined by its size."""
-    return shape.type in _DISTANCES
+def has_analytic_surface(type_: str) -> bool:
+    """Return whether the surface of a type of shape is defined by its size."""
+    return type_ in _DISTANCES
 
 
 def is_mesh_of_shapes(shapes: Sequence[Shape], points: Array, middles: Array) -> bool:

@@ -6,7 +6,7 @@ chosen frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -71,9 +71,21 @@ class PoseReader:
     before.
     """
 
-    def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
+    def __init__(
+        self,
+        rig: bpy.types.Object,
+        wanted: Sequence[Channel],
+        known: Mapping[str, Sequence[Channel]] | None = None,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            rig: The armature.
+            wanted: The channels to read.
+            known: All channels of their joints by joint id, where they are at hand.
+        """
         self._rig = rig
-        every = motion_channels(rig) if any(channel.is_root for channel in wanted) else servo_channels(rig)
+        every = known or (motion_channels(rig) if any(channel.is_root for channel in wanted) else servo_channels(rig))
         channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
         place = {(channel.joint, channel.dof_index): k for k, channel in enumerate(channels)}
         self._wanted = np.array([place[channel.joint, channel.dof_index] for channel in wanted], dtype=np.intp)

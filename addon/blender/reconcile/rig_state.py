@@ -183,7 +183,7 @@ class RigState:
         """
         channels = self.channels.get(joint.id, ())
         if channels:
-            return PoseReader(self.rig, channels).read()
+            return PoseReader(self.rig, channels, self.channels).read()
         parent, child = (self.moves.get(end or "", np.eye(4)) for end in joint.ends)
         near, far = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
         return joint_values_from_transform(joint, (inverse(parent @ near) @ child @ far)[None])[0]

@@ -298,7 +298,7 @@ def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bp
     scene, drive = simulating_scene(rig), settings(rig).drive
     frictions = typed_frictions(rig) if scene is not None else {}
     if scene is not None:
-        clear_physics(scene, rig)
+        clear_physics(scene, rig, keep_world=True)
     try:
         yield frictions
     finally:

@@ -159,3 +159,52 @@ def test_new_bones_do_not_take_over_a_muted_limit(blank: Any) -> None:
     update_armature(rig)
     assert rig.pose.bones[kept].constraints["Stops"].mute
     assert not rig.pose.bones[renewed].constraints["Stops"].mute
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", *NAMES])
+def test_bones_that_stay_are_not_edited(blank: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Edit mode takes 0.4 s at 1,000 bones."""
+    rig = made(found(name))
+
+    def fail(*_arguments: Any) -> None:
+        raise AssertionError("edit mode was entered")
+
+    monkeypatch.setattr("addon.blender.scene.armature._edit_bones", fail)
+    update_armature(rig)
+
+
+def turned(bone: Any) -> None:
+    bone.roll += 1e-4
+
+
+def released(bone: Any) -> None:
+    bone.parent = None
+
+
+@pytest.mark.parametrize("change", [turned, released])
+def test_a_bone_edited_by_hand_is_set_again(blank: Any, change: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    bone = next(bone for bone in rig.data.bones if bone.parent is not None)
+    name, above = bone.name, bone.parent.name
+    before = np.array(bone.matrix_local)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    change(rig.data.edit_bones[name])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update_armature(rig)
+    bone = rig.data.bones[name]
+    assert bone.parent is not None and bone.parent.name == above
+    assert np.array(bone.matrix_local) == pytest.approx(before, abs=1e-5)
+
+
+def test_an_edit_leaves_the_world_as_the_user_has_it(blank: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    world = bpy.context.scene.rigidbody_world
+    world.substeps_per_frame, world.solver_iterations = 77, 88
+    bpy.context.scene.gravity = (0.0, 0.0, -1.5)
+    kept = world.as_pointer()
+    update_armature(rig)
+    world = bpy.context.scene.rigidbody_world
+    assert world.as_pointer() == kept, "removed and created again, which evaluates the scene four times"
+    assert (world.substeps_per_frame, world.solver_iterations) == (77, 88)
+    assert tuple(bpy.context.scene.gravity) == (0.0, 0.0, -1.5)

@@ -309,8 +309,13 @@ def _rigid_body_settings(record: KnuckleObject, friction: float, kinematic: bool
     }
 
 
-def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object, keep_world: bool = False) -> None:
     """Remove a mechanism's physics; the scene is then as before it was built.
+
+    Args:
+        scene: The scene.
+        rig: The armature object.
+        keep_world: Leave the scene's world as it is, for a mechanism that returns to it.
 
     Raises:
         ValueError: It is in another scene.
@@ -349,9 +354,10 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
         record.inertia_proxy = record.inertia_proxy_constraint = None
     settings(rig).anchor = None
     bpy.data.batch_remove([*motors, *helpers, *(helper.data for helper in helpers)])
-    clear_world(scene, rig, successor)
     others = list(simulated_rigs(scene))
-    refit_world(scene, others)
+    if not keep_world:
+        clear_world(scene, rig, successor)
+        refit_world(scene, others)
     for other in others:
         if settings(other).drive != "KEYS":
             hold_on_bones(other)  # the simulation was rebuilt while they were not at their simulated poses

@@ -132,8 +132,8 @@ def has_own_mesh(obj: bpy.types.Object) -> bool:
 
 def can_detect_mesh_edit(obj: bpy.types.Object) -> bool:
     """Return whether ``mesh_was_edited`` is conclusive: a fingerprint is stored, or all surfaces are analytic."""
-    shapes = [shape for shape in record_of(obj).shapes if shape.visual]
-    return any(record_of(obj).baseline_mesh) or all(has_analytic_surface(read_shape(shape)) for shape in shapes)
+    record = record_of(obj)
+    return any(record.baseline_mesh) or all(has_analytic_surface(shape.type) for shape in record.shapes if shape.visual)
 
 
 #: Results of ``mesh_was_edited`` by mesh, bounds and shapes: equal bodies share theirs.
@@ -145,28 +145,28 @@ def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) 
 
     ``judged`` caches the results.
     """
-    shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
+    record = record_of(obj)
+    shapes = [shape for shape in record.shapes if shape.visual]
     if not shapes or has_own_mesh(obj):
         return False
-    if not all(map(has_analytic_surface, shapes)):
+    if not all(has_analytic_surface(shape.type) for shape in shapes):
         return _differs_from_file(obj)
     mesh = cast(bpy.types.Mesh, obj.data)
     if not len(mesh.polygons):
         return True
-    com = np.array(record_of(obj).com)
-    for shape in shapes:
-        shape.pose[:3, 3] -= com
     judged = {} if judged is None else judged
-    alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
+    alike = tuple((shape.type, *shape.size, shape.spheres, *shape.pose) for shape in shapes)
     box = obj.bound_box  # corners 0 and 6 are its minimum and maximum
-    key = (mesh.session_uid, *box[0], *box[6], *alike)
+    key = (mesh.session_uid, *box[0], *box[6], *record.com, *alike)
     if key not in judged:
-        judged[key] = _differs_from_shapes(obj, shapes)
+        judged[key] = _differs_from_shapes(obj, [read_shape(shape) for shape in shapes], np.array(record.com))
     return judged[key]
 
 
-def _differs_from_shapes(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
-    """Return whether a mesh is no longer the surface of shapes, which are in its own axes."""
+def _differs_from_shapes(obj: bpy.types.Object, shapes: list[Shape], com: Array) -> bool:
+    """Return whether a mesh is no longer the surface of a body's shapes; its origin is the center of mass (3,)."""
+    for shape in shapes:
+        shape.pose[:3, 3] -= com
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
     high = np.max([at + half for at, half in halves], axis=0)
