@@ -345,8 +345,8 @@ BODY_PROPERTIES: PropertyTable = (
     PartProperty("inertia", tolerance=MOMENT_TOLERANCE, field="tensor"),
     PartProperty("shapes", _BLENDER, shown="data", field="shapes"),
     OptionalTextProperty("twin", _PANEL),
-    ValueProperty("gravity", is_common=True),
-    ValueProperty("collidable", is_common=True),
+    ValueProperty("gravity"),
+    ValueProperty("collidable"),
     ValueProperty("immobile", _PANEL, shown="rigid_body.type", is_common=True),
     ValueProperty("active"),
 )

@@ -168,6 +168,7 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     made.data, made.name, data.name = data, name, name
     model: KnuckleModel = settings(made)
     model.rig, model.uid, model.body_keys = made, "", None
+    model.property_unset("world_backup")  # the world is the other's
     create_collections(made, name, settings(rig).collection)
     record_of(made).source_name, record_of(made).model = name, made
     mark_as_adopted(made)
@@ -220,14 +221,14 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
             raise ValueError(Message("{}: scaled as a whole. Set its scale to 1 before merging", repr(scaled.name)))
-    report, renamed = Report(), 0
+    report, renamed, scene = Report(), 0, simulating_scene(rig)
     with physics_suspended(rig, report), writing_records():
         for each in (*others, rig):
             separate_collections(each)
         for other in others:
             home = simulating_scene(other)
             if home is not None:
-                clear_physics(home, other)
+                clear_physics(home, other, successor=rig if home == scene else None)
             _own, on_frames = attached_objects(
                 [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other
             )

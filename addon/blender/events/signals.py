@@ -30,7 +30,7 @@ class Signal(Enum):
     WORLD_CHOICE = "world choice"  # the scene that chose whether to simulate in its own rigid-body world
     SYMMETRY = "symmetry"  # the armature data whose symmetric editing was switched
     TWIN = "twin"  # the object, or the armature data with the mirror plane
-    MARKED_VALUE = "marked value"  # a degree of freedom that is ticked in the table of joints, a field and its value
+    MARKED_VALUE = "marked value"  # a degree of freedom that is marked in the table of joints, a field and its value
     SERVO_CHOSEN = "servo chosen"  # the record of a servo name in motion files, after the user chose the servo
     SERVO_NAMES = "servo names"  # a mechanism's armature; returns the names of its servos by joint id
     RIG_UPDATE = "rig update"  # a mechanism's armature after parts were added, removed or connected differently

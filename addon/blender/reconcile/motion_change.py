@@ -39,6 +39,8 @@ _KEY_TOLERANCE = 1e-5
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 #: Maximum number of compared keyframes, evenly chosen.
 _MAX_FRAMES = 200
+#: Difference (rad, length units) up to which a joint of another type follows its loop as before.
+_FOLLOWING_TOLERANCE = 1e-3
 #: Maximum number of frames at which a closed loop is solved between its keyframes, evenly chosen.
 _MAX_SOLVED_FRAMES = 2000
 #: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
@@ -60,18 +62,24 @@ def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[
 
 @dataclass(frozen=True)
 class SolvedMotion:
-    """Motion of a joint that follows a closed loop.
+    """Motion of a joint that follows a closed loop, in an Action.
 
     Attributes:
+        action: The Action.
+        joint: Id of the joint.
         frames: Frames (n,).
         values: Its values (n, size) there.
         given: Mask (n,) of the keyframes of the loop's input joints; the other frames are between them.
-        course: A curve of an input joint, for what holds beyond the keyframes.
+        how: Interpolation (n,).
+        course: What holds beyond the keyframes: a constant value, or cycles as an input joint has them.
     """
 
+    action: bpy.types.Action
+    joint: str
     frames: Array
     values: Array
     given: NDArray[np.bool_]
+    how: NDArray[np.int32]
     course: CurveData
 
 
@@ -90,7 +98,7 @@ class KeyframePoses:
         self._now = float(bpy.context.scene.frame_current_final)
         self.names = dict[str, str]()
         self.before = self._bodies(rig) if self.frames else {}
-        self.solved = _solved_motions(rig, present, joints) if self.frames else {}
+        self.solved = _solved_motions(rig, present, joints) if joints else []
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
         """Report how far bodies are off at the keyframes after the edit.
@@ -161,13 +169,15 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        out |= _loop_values(rig, loop, curves, frames)
+        out |= _loop_values(rig, loop, loop.given_joints(), curves, frames)
     return out
 
 
-def _loop_values(rig: bpy.types.Object, loop: LiveLoop, curves: Curves, frames: Sequence[float]) -> dict[str, Array]:
-    """Return the values (frames, size) of a loop's joints, by id; empty where keyframes pose all of them."""
-    given = {joint: _curve_values(rig, loop.channels[joint], curves, frames) for joint in loop.given_joints()}
+def _loop_values(
+    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Sequence[float]
+) -> dict[str, Array]:
+    """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
+    given = {joint: _curve_values(rig, loop.channels[joint], curves, frames) for joint in inputs}
     with loop.follower.trial():
         states = [state.found for state in loop.states_for(given)] if given else []
     found = [state.positions for state in states if state is not None]
@@ -176,24 +186,31 @@ def _loop_values(rig: bpy.types.Object, loop: LiveLoop, curves: Curves, frames: 
     return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
 
 
-def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> dict[str, SolvedMotion]:
-    """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), by id."""
-    curves, out = _playing_curves(rig), dict[str, SolvedMotion]()
-    for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
-            continue
-        inputs = loop.given_joints()
-        places = {place for joint in inputs for each in present.channels.get(joint, ()) for place in each.curves()}
-        mine = [curve for place, curve in curves.items() if place in places and len(curve.keyframe_points)]
-        if not mine:
-            continue
-        keys = [CurveKeys.of(curve) for curve in mine]
-        given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
-        frames = _with_frames_between(given, np.all([_is_held(each, given) for each in keys], axis=0))
-        frames = np.union1d(given, frames[:: 1 + len(frames) // _MAX_SOLVED_FRAMES])
-        solved = _loop_values(rig, loop, curves, frames.tolist())
-        for joint in solved.keys() - {*inputs}:
-            out[joint] = SolvedMotion(frames, solved[joint], np.isin(frames, given), read_curve(mine[0]))
+def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[SolvedMotion]:
+    """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), in every Action."""
+    loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
+    out = list[SolvedMotion]()
+    for action in present.actions if loops else ():
+        curves = _unmuted_curves(rig, action)
+        for loop in loops:
+            inputs = loop.given_joints(action)
+            places = {place for joint in inputs for each in present.channels.get(joint, ()) for place in each.curves()}
+            mine = [curve for place, curve in curves.items() if place in places and len(curve.keyframe_points)]
+            if not mine:
+                continue
+            keys = [CurveKeys.of(curve) for curve in mine]
+            given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
+            held = np.all([_is_held(each, given) for each in keys], axis=0)
+            frames = _with_frames_between(given, held)
+            frames = np.union1d(given, frames[:: 1 + len(frames) // _MAX_SOLVED_FRAMES])
+            how = np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
+            course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
+            solved = _loop_values(rig, loop, inputs, curves, frames.tolist())
+            out += [
+                SolvedMotion(action, joint, frames, solved[joint], np.isin(frames, given), how, course)
+                for joint in solved
+                if joint not in inputs
+            ]
     return out
 
 
@@ -237,7 +254,7 @@ class _ConvertedKeys:
         given: Mask (n,) of the keyframes that were there; the others are between them.
         course: A curve of the joint as it was, for what holds beyond the keyframes.
         is_constant: The joint did not move.
-        follows: It follows a closed loop as before, so that it is keyed only if it follows none any more.
+        is_muted: Its curves were muted.
     """
 
     action: bpy.types.Action
@@ -247,8 +264,8 @@ class _ConvertedKeys:
     how: NDArray[np.int32]
     given: NDArray[np.bool_]
     course: CurveData
-    is_constant: bool
-    follows: bool = False
+    is_constant: bool = False
+    is_muted: bool = False
 
 
 class KeyConversion:
@@ -275,6 +292,7 @@ class KeyConversion:
         playing = active_action(rig)
         compared = () if motion is None or playing is None else (playing,)
         self._found: list[_ConvertedKeys] = []
+        self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
         for joint, change in edit.joints.items():
             own = present.channels.get(joint, [])
@@ -285,6 +303,9 @@ class KeyConversion:
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
                 mine = [curve for curve in dict.fromkeys(mine) if len(curve.keyframe_points)]
+                unmuted = [curve for curve in mine if not curve.mute]
+                mine = unmuted or mine
+                curves = {place: curve for place, curve in curves.items() if not unmuted or not curve.mute}
                 if mine and change.convert is not None:
                     self._convert(action, joint, own, change, curves, mine)
                 if mine and is_retyped and action not in compared:
@@ -292,21 +313,26 @@ class KeyConversion:
                     values = _curve_values(rig, own, curves, frames)
                     off = lost_motion(before[joint].dofs, after[joint].dofs, change, values, present.pose[joint])
                     self._report_lost(action, after[joint].name, frames, *off)
-        if motion is not None and playing is not None:
-            self._add_solved(playing, motion.solved, edit)
+        if motion is not None:
+            self._add_solved(motion, edit)
 
-    def _add_solved(self, action: bpy.types.Action, motions: Mapping[str, SolvedMotion], edit: Edit) -> None:
+    def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        for joint, motion in motions.items():
-            if joint not in after:
+        was_playing, playing = active_action(motion.rig), active_action(self.rig)
+        for each in motion.solved:
+            if each.joint not in after:
                 continue
-            change, follows = edit.joints.get(joint), dof_kinds(before[joint]) == dof_kinds(after[joint])
-            values = motion.values if change is None else change.converted(motion.values)
-            how = np.full(len(values), LINEAR, dtype=np.int32)
-            self._found.append(
-                _ConvertedKeys(action, joint, motion.frames, values, how, motion.given, motion.course, False, follows)
-            )
+            action = playing if each.action == was_playing else each.action  # a split copies the motion that plays
+            change = edit.joints.get(each.joint)
+            values = each.values if change is None else change.converted(each.values)
+            is_retyped = dof_kinds(before[each.joint]) != dof_kinds(after[each.joint])
+            if action is not None:
+                is_constant = np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE
+                keys = _ConvertedKeys(
+                    action, each.joint, each.frames, values, each.how, each.given, each.course, bool(is_constant)
+                )
+                self._solved.append((keys, is_retyped))
 
     def _report_lost(
         self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
@@ -365,40 +391,66 @@ class KeyConversion:
                 np.isin(frames, given),
                 read_curve(mine[0]),
                 np.ptp(values, axis=0).max() < _KEY_TOLERANCE,
+                all(curve.mute for curve in mine),
             )
         )
 
     def write(self) -> None:
         """Write the keyframes to the channels that the joints have now."""
-        channels = servo_channels(self.rig) if self._found else {}
-        following = _following_joints(self.rig) if any(keys.follows for keys in self._found) else ()
+        if not (self._found or self._solved):
+            return
+        channels = servo_channels(self.rig)
         for keys in self._found:
-            own = channels.get(keys.joint, [])
-            if not own or len(own) != keys.values.shape[1] or (keys.follows and keys.joint in following):
-                continue
-            values = _continuous(own, keys.values)
-            if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
-                continue  # the new type cannot do anything of the motion
-            needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
-            kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
-            tracks: Tracks = {
-                channel: (keys.frames[kept], column[kept], keys.how[kept])
-                for channel, column in zip(own, values.T, strict=True)
-            }
-            curves = action_curves(self.rig, keys.action)
-            for track in curve_tracks(self.rig, tracks):
-                curve = curves.find(track.path, index=track.array_index)
-                if curve is not None:
-                    curves.remove(curve)
-                curve = new_curve(curves, track.path, track.array_index, track.bone)
-                fill_curve(curve, track.frames, track.values, track.how)
-                write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+            self._write_keys(keys, channels.get(keys.joint, []))
+        following = {keys.action: _following_joints(self.rig, keys.action) for keys, _is_retyped in self._solved}
+        for keys, is_retyped in self._solved:
+            follows = keys.joint in following[keys.action]
+            if not follows or (is_retyped and not self._follows_as_before(keys)):
+                self._write_keys(keys, channels.get(keys.joint, []))
+
+    def _follows_as_before(self, keys: _ConvertedKeys) -> bool:
+        """Return whether a joint of another type follows its loop with the values that it had; else it is keyed too."""
+        curves = _unmuted_curves(self.rig, keys.action)
+        for loop in live_loops(self.rig):
+            if isinstance(loop, RigidLoop):
+                if keys.joint in loop.channels:
+                    return True
+            elif keys.joint in loop.channels:
+                inputs = loop.given_joints(keys.action)
+                now = _loop_values(self.rig, loop, inputs, curves, keys.frames.tolist()).get(keys.joint)
+                return now is not None and bool(np.abs(now - keys.values).max(initial=0.0) < _FOLLOWING_TOLERANCE)
+        return False
+
+    def _write_keys(self, keys: _ConvertedKeys, own: Sequence[Channel]) -> None:
+        """Write the keyframes of a joint to its channels."""
+        if not own or len(own) != keys.values.shape[1]:
+            return
+        values = _continuous(own, keys.values)
+        if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
+            return  # the new type cannot do anything of the motion
+        needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
+        kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
+        tracks: Tracks = {
+            channel: (keys.frames[kept], column[kept], keys.how[kept])
+            for channel, column in zip(own, values.T, strict=True)
+        }
+        curves = action_curves(self.rig, keys.action)
+        for track in curve_tracks(self.rig, tracks):
+            curve = curves.find(track.path, index=track.array_index)
+            if curve is not None:
+                curves.remove(curve)
+            curve = new_curve(curves, track.path, track.array_index, track.bone)
+            fill_curve(curve, track.frames, track.values, track.how)
+            write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+            curve.mute = keys.is_muted
 
 
-def _following_joints(rig: bpy.types.Object) -> set[str]:
-    """Return the ids of the joints that follow closed loops, and are not posed by keyframes."""
-    loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop)]
-    return {joint for loop in loops for joint in loop.channels.keys() - {*loop.given_joints()}}
+def _following_joints(rig: bpy.types.Object, action: bpy.types.Action) -> set[str]:
+    """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
+    out = set[str]()
+    for loop in live_loops(rig):
+        out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
+    return out
 
 
 def dof_kinds(joint: Joint) -> list[str]:
@@ -457,7 +509,7 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
             if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
         }
         frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        found = _loop_values(rig, loop, curves, frames)
+        found = _loop_values(rig, loop, loop.given_joints(), curves, frames)
         states = dict[float, dict[str, Array]]()
         if found:
             states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
@@ -482,5 +534,10 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
 def _playing_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
     """Return the unmuted curves of the Action that plays on a mechanism, by identifier."""
     action = active_action(rig)
-    curves = action_curves(rig, action, create=False) if action is not None else None
-    return {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}
+    return {} if action is None else _unmuted_curves(rig, action)
+
+
+def _unmuted_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """Return the unmuted curves of an Action of a mechanism, by identifier."""
+    curves = action_curves(rig, action, create=False) or ()
+    return {(curve.data_path, curve.array_index): curve for curve in curves if not curve.mute}

@@ -203,9 +203,10 @@ def update_records(rig: bpy.types.Object, edit: Edit) -> int:
 
 
 def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
-    """Write what an edit of values changes in the records of parts; nothing moves, and nothing else is compared.
+    """Write what an edit of values changes in the records of parts; nothing moves.
 
-    These are names, twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal.
+    These are names, twins, the values, shapes and inertia of bodies, and the stops, springs and motors of joints. A
+    joint emits one signal.
 
     Args:
         bodies: Bodies of the edited mechanism, by id.
@@ -229,7 +230,7 @@ def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Ed
     """Write a joint with other values to its record, and emit its signals once; return whether anything changed."""
     with writing_records():
         changed = write_joint_record(empty, joint, before, edit, {})
-    if "twin" in changed:
+    if "joint.twin" in changed:
         emit(Signal.TWIN, empty)
     if not changed.isdisjoint(stored_fields(DOF_PROPERTIES)):
         notify_dof_fields(empty, changed)
@@ -316,7 +317,8 @@ def _write_identity(obj: bpy.types.Object, rig: bpy.types.Object, role: str, par
     record, before = record_of(obj), record_of(obj).source_id
     if record.role == role and part.name != file_name(obj):
         obj.name = part.name
-    record.role, record.model, record.source_id, record.copy_of = role, rig, part.id, ""
+    record.role, record.model, record.source_id = role, rig, part.id
+    record.copy_of = record.moment_of = ""
     record.source_name, record.twin = part.name, part.twin or ""
     assign_shape_ids(obj, before)
     record_baseline(obj)
@@ -358,7 +360,8 @@ def write_body_record(
         Whether anything differed.
     """
     record = record_of(obj)
-    changed = bool(differing_values(BODY_PROPERTIES, body, before)) or (before is not None and body.name != before.name)
+    changed = bool(differing_values(BODY_PROPERTIES, body, before))
+    changed |= before is None or body.name != before.name or body.shapes is not before.shapes
     push(record, BODY_PROPERTIES, body, before)
     _write_name(obj, body, before)
     if before is None or body.shapes is not before.shapes:
@@ -422,23 +425,26 @@ def write_joint_record(empty: bpy.types.Object, joint: Joint, before: Joint, edi
         bodies: Objects of the mechanism's bodies, by id.
 
     Returns:
-        The names of the properties that changed.
+        The names of the properties that changed: of degrees of freedom, and of the joint itself with ``joint.``.
     """
-    record, changed = record_of(empty).joint, {*differing_values(JOINT_PROPERTIES, joint, before)}
+    record, changed = (
+        record_of(empty).joint,
+        {f"joint.{name}" for name in differing_values(JOINT_PROPERTIES, joint, before)},
+    )
     push(record, JOINT_PROPERTIES, joint, before)
     if (joint.parent, joint.child) != (before.parent, before.child):
         record.parent, record.child = (bodies.get(end or "") for end in (joint.parent, joint.child))
         record.at_world = joint.parent is None or joint.child is None
-        changed |= {"parent", "child"}
+        changed |= {"joint.parent", "joint.child"}
     if joint.dofs is not before.dofs:
         changed |= _write_dofs(empty, joint, before, edit.joints.get(joint.id))
     _write_assembled_values(record, joint.dofs, edit.assembled.get(joint.id))
     if joint.twin != before.twin:
         record_of(empty).twin = joint.twin or ""
-        changed.add("twin")
+        changed.add("joint.twin")
     if joint.name != before.name:
         _write_name(empty, joint, before)
-        changed.add("name")
+        changed.add("joint.name")
     return changed
 
 

@@ -164,13 +164,13 @@ class LiveLoop:
     def _given(self, values: dict[str, Array]) -> dict[str, Array]:
         return {joint: values[joint] for joint in self.given_joints()}
 
-    def given_joints(self) -> list[str]:
-        """Return the ids of the joints that determine the loop.
+    def given_joints(self, action: bpy.types.Action | None = None) -> list[str]:
+        """Return the ids of the joints that determine the loop while an Action plays; None: the present one.
 
         Those are the keyed ones if they are at least as many as the input joints, else the input joints and the keyed
         ones.
         """
-        curves = self._curves()
+        curves = self._curves() if action is None else action_curves(self.rig, action, create=False)
         if curves is None:
             return self.drivers
         keyed = [j for j, channels in self.channels.items() if any(_channel_curve(curves, each) for each in channels)]

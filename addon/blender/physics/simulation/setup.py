@@ -309,13 +309,19 @@ def _rigid_body_settings(record: KnuckleObject, friction: float, kinematic: bool
     }
 
 
-def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object, keep_world: bool = False) -> None:
+def clear_physics(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    keep_world: bool = False,
+    successor: bpy.types.Object | None = None,
+) -> None:
     """Remove a mechanism's physics; the scene is then as before it was built.
 
     Args:
         scene: The scene.
         rig: The armature object.
         keep_world: Leave the scene's world as it is, for a mechanism that returns to it.
+        successor: Mechanism that takes over what is stored about the world; None: another that is simulated in it.
 
     Raises:
         ValueError: It is in another scene.
@@ -332,7 +338,7 @@ def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object, keep_world: boo
     remove_dangling_constraints(scene)
     drop_controller(rig)
     mark_unsimulated(rig)
-    successor = next((other for other in simulated_rigs(scene) if other != rig), None)
+    successor = successor or next((other for other in simulated_rigs(scene) if other != rig), None)
     bodies, joints = parts(rig, "BODY"), parts(rig, "JOINT")
     for obj in bodies:
         store_typed_mass(obj)
