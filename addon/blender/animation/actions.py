@@ -25,12 +25,14 @@ from ..data.channels import servo_channels
 
 def motion_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """Return the Actions that key servos of a mechanism, by name, without those made for another mechanism."""
-    posing = {place for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
+    own = [action for action in bpy.data.actions if may_belong_to(rig, action)]
+    if not own:
+        return []  # collecting all servos would be slow
+    posing = {place for channels in servo_channels(rig).values() for c in channels for place in c.curves()}
     return [
         action
-        for action in bpy.data.actions
-        if may_belong_to(rig, action)
-        and any((c.data_path, c.array_index) in posing for c in action_curves(rig, action, create=False) or ())
+        for action in own
+        if any((c.data_path, c.array_index) in posing for c in action_curves(rig, action, create=False) or ())
     ]
 
 
