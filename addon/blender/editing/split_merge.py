@@ -11,9 +11,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.editing.edits import body_by_id, joint_by_id
 from ...core.editing.split_merge import Merge, merge, split
-from ...core.model import Mechanism
+from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...core.editing.edits import Edit, JointEdit, body_by_id, joint_by_id
+from ...core.editing.edits import Edit, JointEdit
 from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
-from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, joint_by_id
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse

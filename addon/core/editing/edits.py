@@ -15,19 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import (
-    DOF_SIZE,
-    Array,
-    Assembly,
-    Body,
-    Dof,
-    HasId,
-    Joint,
-    Mechanism,
-    body_by_id,
-    first_indices,
-    joint_by_id,  # noqa: F401
-)
+from ..model import DOF_SIZE, Array, Assembly, Body, Dof, HasId, Joint, Mechanism, body_by_id, first_indices
 from ..report import Message
 from ..transforms import inverse
 

@@ -14,11 +14,11 @@ import pytest
 
 from addon import formats
 from addon.core.editing import joints, limbs, split_merge, symmetry
-from addon.core.editing.edits import body_by_id, joint_by_id, switch_assembly
+from addon.core.editing.edits import switch_assembly
 from addon.core.editing.sides import find_mirror_plane
 from addon.core.joint_types import JOINT_TYPES
 from addon.core.kinematics import joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Joint, Mechanism, Plane
+from addon.core.model import DOF_SIZE, Joint, Mechanism, Plane, body_by_id, joint_by_id
 
 MODELS = [
     "hexapod/hexapod.jm", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_leg.xml", "pumpjack/pumpjack.json",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from addon.core.editing.edits import Edit, body_by_id, joint_by_id
+from addon.core.editing.edits import Edit
 from addon.core.editing.joints import (
     COPIED_FIELDS,
     StopEnd,
@@ -35,7 +35,20 @@ from addon.core.editing.seen_poses import PosedState, preserve_seen_poses
 from addon.core.force_laws import PiecewisePolynomial
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape
+from addon.core.model import (
+    DOF_SIZE,
+    Array,
+    Body,
+    Dof,
+    Frame,
+    Joint,
+    Light,
+    Mechanism,
+    Restraint,
+    Shape,
+    body_by_id,
+    joint_by_id,
+)
 from addon.core.primitive_fit import fit_surface
 from addon.core.stops import StopPair, joint_stops, stop_excess, stop_tolerance, value_dofs, wanted_value
 from addon.core.transforms import inverse, rotation_matrix

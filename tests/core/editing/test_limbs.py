@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.core.editing.edits import body_by_id, joint_by_id
 from addon.core.editing.limbs import Limb, Offsets, duplicate_limb, equal_offsets, find_limb, mirrored_offsets
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Array, Body, Joint, Mechanism, Plane
+from addon.core.model import DOF_SIZE, Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from addon.core.transforms import inverse, rotation_matrix
 
 #: Two legs of two links on a trunk, and a weight that hangs on the left one.

@@ -10,11 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.core.editing.edits import body_by_id, joint_by_id
 from addon.core.editing.split_merge import Merge, merge, split
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Array, Body, Frame, Joint, Light, Mechanism, Plane, Restraint
+from addon.core.model import (
+    DOF_SIZE,
+    Array,
+    Body,
+    Frame,
+    Joint,
+    Light,
+    Mechanism,
+    Plane,
+    Restraint,
+    body_by_id,
+    joint_by_id,
+)
 from addon.core.transforms import inverse, rotation_matrix
 
 seeds = st.integers(0, 10**6)

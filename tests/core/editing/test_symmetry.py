@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.editing.edits import joint_by_id
 from addon.core.editing.sides import find_sides, pairs_by_twin
 from addon.core.editing.symmetry import (
     compare_parents,
@@ -22,7 +21,7 @@ from addon.core.editing.symmetry import (
     relink_twins,
     unlink_parts,
 )
-from addon.core.model import Dof, Joint, Mechanism
+from addon.core.model import Dof, Joint, Mechanism, joint_by_id
 from addon.core.validation import validate
 from tests.support.mirror_helpers import OWN
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ....core.editing.edits import body_by_id, with_bodies, with_joints
+from ....core.editing.edits import with_bodies, with_joints
 from ....core.kinematics import spanning_tree
-from ....core.model import Mechanism
+from ....core.model import Mechanism, body_by_id
 from ....core.report import Message, abbreviate_names
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint

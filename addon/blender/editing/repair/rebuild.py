@@ -14,10 +14,10 @@ import bpy
 from mathutils import Matrix, Quaternion
 
 from .... import formats
-from ....core.editing.edits import Edit, body_by_id, with_bodies, with_joints
+from ....core.editing.edits import Edit, with_bodies, with_joints
 from ....core.editing.symmetry import relink_twins
 from ....core.gait.engine import find_gait
-from ....core.model import Body, Frame, Light, Mechanism
+from ....core.model import Body, Frame, Light, Mechanism, body_by_id
 from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
