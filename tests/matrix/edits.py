@@ -74,6 +74,11 @@ class Edit:
         return self.facts(cell) | self.image(cell)
 
 
+def other_side(name: str, side: int) -> str:
+    """A name of the left half, or that of its mirror image."""
+    return name.replace("left", "right") if side else name
+
+
 def mirrored(cell: Cell, fact: str, value: Any) -> tuple[str, Any]:
     """A fact of the left half as the right half has it. The scenes' halves are exact mirror images (``scenes``)."""
     last = fact.rsplit("/", 1)[-1]
@@ -222,13 +227,13 @@ class LightValue(Edit):
         self.name, self.fact, self.value, self.wanted = name, fact, value, wanted
 
     def part(self, cell: Cell, side: int = 0) -> str:
-        return self.name
+        return other_side(self.name, side)
 
     def apply(self, cell: Cell, side: int = 0) -> None:
-        setattr(self.target(cell).data, "color" if self.fact == "diffuse" else self.fact, self.value)
+        setattr(self.target(cell, side).data, "color" if self.fact == "diffuse" else self.fact, self.value)
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
-        return {f"light/{self.name}/{self.fact}": self.wanted}
+        return {f"light/{self.part(cell, side)}/{self.fact}": self.wanted}
 
 
 class Unheld(Edit):

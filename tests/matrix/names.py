@@ -131,9 +131,9 @@ def body_record(obj: Any) -> Any:
 
 def carrier_name(obj: Any) -> str:
     """The name of the body that a part is, or is on: of a joint that of its parent."""
-    body = obj if obj.knuckle.role == "BODY" else obj.parent
-    if obj.knuckle.role == "JOINT":
-        body = obj.knuckle.joint.parent
+    body = obj.knuckle.joint.parent if obj.knuckle.role == "JOINT" else obj
+    while body is not None and body.knuckle.role in {"SHAPE", "FRAME", "LIGHT"}:
+        body = body.parent
     return body.knuckle.source_name if body is not None and body.knuckle.role == "BODY" else ""
 
 
@@ -293,7 +293,7 @@ NOT_EDITED: dict[str, str] = {
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing compares with": (
         "KnuckleObject.mirrored_pose KnuckleObject.mirrored_name KnuckleObject.mirrored_twin_pose "
-        "KnuckleObject.mirrored_twin_name "
+        "KnuckleObject.mirrored_twin_name KnuckleObject.mirrored_light "
         "KnuckleObject.mirrored_count"
     ),
     "helper objects and state of physics": (

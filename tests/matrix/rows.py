@@ -45,7 +45,8 @@ Way = Callable[[Any, Cell], Expected]
 #: What is done with every edit.
 AFTER: dict[str, Way] = {"undo": ways.undone, "redo": ways.redone}
 SYMMETRIC: dict[str, Way] = {"symmetric": ways.edited_symmetrically}
-TWINS: dict[str, Way] = {"mirror": ways.mirrored_to_twin, **SYMMETRIC}
+MIRROR: dict[str, Way] = {"mirror": ways.mirrored_to_twin}
+TWINS: dict[str, Way] = {**MIRROR, **SYMMETRIC}
 TABLE: dict[str, Way] = {"ticked": ways.ticked, "copy": ways.copied, "copy to twin": ways.copied_to_twin}
 
 
@@ -159,7 +160,7 @@ ROWS: tuple[Row, ...] = (
         },
         AFTER,
     ),
-    Row("frame name", ("skel", "x_xy", "shift"), {"rename": Rename("FRAME", "left tip")}, AFTER),
+    Row("frame name", ("skel", "x_xy", "shift"), {"rename": Rename("FRAME", "left tip")}, {**SYMMETRIC, **AFTER}),
     Row(
         "frame pose", ("skel", "x_xy", "shift"),
         {
@@ -168,19 +169,20 @@ ROWS: tuple[Row, ...] = (
             "parent": Placing("FRAME", tools.hang_on_an_empty, "left tip"),
             "clear parent": Placing("FRAME", tools.clear_parent_and_move, "left tip"),
         },
-        AFTER,
+        {**TWINS, **AFTER},
     ),
-    Row("frame turn", ("x_xy", "shift"), {"rotate": Placing("FRAME", tools.rotate, "left tip")}, AFTER),
+    Row("frame turn", ("x_xy", "shift"), {"rotate": Placing("FRAME", tools.rotate, "left tip")}, {**TWINS, **AFTER}),
     Row(
         "frame", ("skel", "x_xy", "shift"),
         {"delete": Delete("FRAME", "left tip", ("left tip",), delete)}, AFTER,
     ),
-    Row("light name", ("shift",), {"rename": Rename("LIGHT", "lamp")}, AFTER),
+    Row("light name", ("shift",), {"rename": Rename("LIGHT", "left lamp")}, {**SYMMETRIC, **AFTER}),
     Row(
         "light color", ("shift",),
-        {"data": LightValue("lamp", "diffuse", (1.0, 0.5, 0.25), np.array([0.7, 0.35, 0.175]))}, AFTER,
+        {"data": LightValue("left lamp", "diffuse", (1.0, 0.5, 0.25), np.array([0.7, 0.35, 0.175]))},
+        {**TWINS, **AFTER},
     ),
-    Row("light type", ("shift",), {"data": LightValue("lamp", "type", "SPOT", "spot")}, AFTER),
+    Row("light type", ("shift",), {"data": LightValue("left lamp", "type", "SPOT", "spot")}, {**TWINS, **AFTER}),
     Row("light", ("shift",), {"delete": Delete("LIGHT", "lamp", ("lamp",), delete)}, AFTER),
     Row(
         "body", ALL,
@@ -215,9 +217,16 @@ ROWS: tuple[Row, ...] = (
             "move": Placing("SHAPE", tools.move), "rotate": Placing("SHAPE", tools.rotate),
             "sidebar": Placing("SHAPE", tools.type_location),
         },
-        AFTER,
+        {**TWINS, **AFTER},
     ),
-    Row("light pose", ("shift",), {"move": Placing("LIGHT", tools.move, "lamp")}, AFTER),
+    Row(
+        "light pose", ("shift",),
+        {
+            "move": Placing("LIGHT", tools.move, "left lamp"), "rotate": Placing("LIGHT", tools.rotate, "left lamp"),
+            "on the trunk": Placing("LIGHT", tools.move, "lamp"),
+        },
+        {**TWINS, **AFTER},
+    ),
     Row("body copy", ALL, {"duplicate": Duplicate()}, AFTER),
     Row("joint", ALL, {"delete": Cut(delete), "delete parts": Cut(structure.delete_parts)}, AFTER),
     Row("joint type", ALL, {name: Retype(name) for name in ("prismatic", "ball", "weld")}, {**SYMMETRIC, **AFTER}),
@@ -240,7 +249,7 @@ ROWS: tuple[Row, ...] = (
         {name: Retype(name, motion=True, which="lift") for name in ("free", "cylindrical", "translational")},
         {}, ("animated",),
     ),
-    Row("joint place", ALL, {"operator": MoveJoint()}, AFTER),
+    Row("joint place", ALL, {"operator": MoveJoint()}, {**TWINS, **AFTER}),
     Row("loop mass", LOOPS, {"panel": Mass(), "physics tab": Mass("physics tab")}, AFTER),
     Row("loop body pose", LOOPS, {"move": Placing("BODY", tools.move), "rotate": Placing("BODY", tools.rotate)}, AFTER),
     Row("loop stop", LOOPS, {"panel": DofValue("lower", -0.9)}, AFTER),
@@ -275,6 +284,8 @@ ROWS: tuple[Row, ...] = (
     Row("sample twin", ("humanoid",), {"panel": DofValue("lower", -0.4)}, TWINS),
     Row("walker", WALKERS, OF_SAMPLES, AFTER, ("animated",)),
     Row("walker twin", WALKERS, {"panel": DofValue("lower", -0.4)}, TWINS, ("animated",)),
+    Row("twin color", ("skel", "x_xy"), {"material": Paint(tools.paint_anew, True)}, {**MIRROR, **AFTER}),
+    Row("twin mesh", ("juice", "skel", "x_xy"), {"edit": Mesh(True)}, {**MIRROR, **AFTER}),
     Row("twin shapes", UNLIKE, {"mirror all": MirrorWhole()}, AFTER),
     Row("twin", ALL, {"unlink": Unlink()}, AFTER),
     Row("assembly", ("shift",), {"operator": SwitchAssembly()}, AFTER),
@@ -289,8 +300,9 @@ ROWS: tuple[Row, ...] = (
         AFTER,
     ),
     Row(
-        "applied", ALL, {what: Applied(what) for what in ("location", "rotation")}, AFTER,
+        "applied", ALL, {what: Applied(what) for what in ("location", "rotation")}, {**SYMMETRIC, **AFTER},
     ),
+    Row("applied rotation", ALL, {"rotation": Applied("rotation")}, TWINS),
     Row(
         "stops fixed", ALL,
         {

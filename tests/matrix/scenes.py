@@ -234,6 +234,7 @@ def _shift() -> str:
             },
             "frames": [
                 _frame(f"{side} inner", (-s * 0.35, 0.02, 0.0), inside), _frame(f"{side} outer", (s * 0.4, 0, 0)),
+                _frame(f"{side} eye", (s * 0.2, 0.1, 0.1), inside @ shoulder),
                 _frame(f"{side} tip", (s * 0.3, 0, 0.05)),
             ],
             "knuckle": {"twin": f"duo:{other} arm"},
@@ -263,6 +264,10 @@ def _shift() -> str:
             "Kd": [0.5, 0.6, 0.7],
             "Ks": [0.2, 0.2, 0.2],
         },
+    ]
+    lights += [
+        {"name": f"{side} lamp", "type": "point", "parent": [f"duo:{side} arm", f"{side} eye"], "Kd": [0.5, 0.6, 0.7]}
+        for side in SIDES
     ]
     return json.dumps(
         {

@@ -313,13 +313,13 @@ class MoveJoint(Edit):
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         pick(self.target(cell))
-        self.limb = limb(cell, self.part(cell))
+        self.limbs = [limb(cell, self.part(cell, side)) for side in (0, 1) if self.part(cell, side)]
         bpy.context.scene.cursor.location = self.target(cell).matrix_world.translation
         bpy.context.scene.cursor.location.z += 0.1
         names.run("move joint", where="CURSOR")
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
-        before, joint, bodies = cell.before.document.facts, self.part(cell), self.limb[0]
+        before, joint, bodies = cell.before.document.facts, self.part(cell), self.limbs[0][0]
         facts = {f"body/{body}/pose": ANY for body in bodies}  # it is shown where it was: that is looked at
         joints = cell.before.document.names("joint")
         facts |= {f"joint/{each}/frame": ANY for each in joints if before[f"joint/{each}/parent"] in bodies}
@@ -332,10 +332,10 @@ class MoveJoint(Edit):
         return facts | {f"joint/{joint}/frame": went}
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        return {("JOINT", self.target(cell).name)}
+        return {("JOINT", self.target(cell, side).name)}
 
     def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        limb_of = {(obj.knuckle.role, obj.name) for obj in self.limb[1]}
+        limb_of = {(obj.knuckle.role, obj.name) for obj in self.limbs[side][1]}
         if not cell.scene.chord:
             return limb_of
         led = cell.before.document.facts[f"joint/{cell.scene.hip[0]}/child"]  # as before at every frame

@@ -12,7 +12,7 @@ import numpy as np
 from . import names
 from .cells import Cell, Expected, pick, renamed, rigid
 from .document import Document, placed
-from .edits import Edit
+from .edits import Edit, other_side
 
 #: How far the tools move and turn.
 SHIFT, TURN = (0.05, -0.03, 0.08), 0.3
@@ -28,7 +28,7 @@ class Placing(Edit):
         self.fact = "frame" if role == "JOINT" else "pose"
 
     def part(self, cell: Cell, side: int = 0) -> str:
-        return self.name or super().part(cell, side)
+        return other_side(self.name, side) or super().part(cell, side)
 
     def target(self, cell: Cell, side: int = 0) -> Any:
         if self.role == "SHAPE":
@@ -139,7 +139,7 @@ class Rename(Edit):
         self.role, self.old, self.is_bone = role, old, is_bone
 
     def part(self, cell: Cell, side: int = 0) -> str:
-        return self.old or super().part(cell, side)
+        return other_side(self.old, side) or super().part(cell, side)
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         obj = self.target(cell, side)
@@ -211,17 +211,17 @@ class Paint(Edit):
 
     color = (0.1, 0.6, 0.3)
 
-    def __init__(self, tool: Callable[[Any, Any], None]) -> None:
-        self.tool = tool
+    def __init__(self, tool: Callable[[Any, Any], None], arm: bool = False) -> None:
+        self.tool, self.arm = tool, arm
 
     def part(self, cell: Cell, side: int = 0) -> str:
-        return cell.scene.trunk
+        return cell.scene.arm[side] if self.arm else cell.scene.trunk
 
     def apply(self, cell: Cell, side: int = 0) -> None:
-        self.tool(self.target(cell), [*(linear(part) for part in self.color), 1.0])
+        self.tool(self.target(cell, side), [*(linear(part) for part in self.color), 1.0])
 
     def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
-        own = f"shape/{self.part(cell)}/"
+        own = f"shape/{self.part(cell, side)}/"
         every = cell.before.document.facts
         return {key: self.color for key in every if key.startswith(own) and key.endswith("/color")}
 
@@ -256,8 +256,11 @@ class Mesh(Edit):
 
     told = "mesh-edited"
 
+    def __init__(self, arm: bool = False) -> None:
+        self.arm = arm
+
     def part(self, cell: Cell, side: int = 0) -> str:
-        return cell.scene.trunk
+        return cell.scene.arm[side] if self.arm else cell.scene.trunk
 
     def apply(self, cell: Cell, side: int = 0) -> None:
         obj = self.target(cell)
@@ -302,7 +305,7 @@ class Applied(Edit):
         return {}
 
     def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        return {("BODY", self.target(cell).name)}  # its origin
+        return {("BODY", self.target(cell).name)} if side == 0 else set()  # its origin
 
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)

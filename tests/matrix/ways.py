@@ -10,6 +10,7 @@ import bpy
 from . import names
 from .cells import GONE, Cell, Expected, pick
 from .edits import DofValue, Edit
+from .structure import MoveJoint
 from .tools import Placing
 
 #: Fields of a joint that *Copy to Selected* gives to others.
@@ -63,10 +64,13 @@ def mirrored_to_twin(edit: Edit, cell: Cell) -> Expected:
     expected = edit.expected(cell)
     expected.facts = edit.facts_of_both(cell)
     expected.moved |= edit.moved(cell, 1)
+    expected.freed |= edit.freed(cell, 1)
+    if edit.role not in {"BODY", "JOINT"}:  # what is on a body goes with it
+        pick(names.part("BODY", cell.scene.arm[0]))
     names.run("mirror to twin")
     if edit.role == "JOINT":  # bones are where joints are now
         limbs = {key for key in cell.before.seen if key[1].startswith(("left", "right"))}
-        expected.moved |= limbs if isinstance(edit, Placing) else set()
+        expected.moved |= limbs if isinstance(edit, (Placing, MoveJoint)) else set()
         expected.is_shown = True
     return expected
 

@@ -12,6 +12,7 @@ Note:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from ...core.model import Array
 from .access import record_of
 from .conversion import flatten_pose, unflatten_pose
 from .datablocks import mesh_points
-from .facts import MATERIAL_COLOR_TOLERANCE
+from .facts import COMMON_LIGHT_VALUES, MATERIAL_COLOR_TOLERANCE, shown_value
 
 
 def baseline_values(name: str, pose: Any) -> dict[str, Any]:
@@ -101,6 +102,17 @@ def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
     return [number for index in chosen for number in (float(index), *points[index].tolist())]
 
 
+def are_reference_points_moved(obj: bpy.types.Object) -> bool:
+    """Return whether the reference points of a body's mesh are not where they were; False where none are stored."""
+    mesh: Any = obj.data
+    corners = np.array(record_of(obj).baseline_corners, dtype=np.float64).reshape(4, 4)
+    numbers = corners[:, 0].astype(int).tolist()
+    if obj.type != "MESH" or not corners.any() or max(numbers) >= len(mesh.vertices):
+        return False
+    apart = np.array([mesh.vertices[number].co[:] for number in numbers]) - corners[:, 1:]
+    return bool(np.abs(apart).max() > 1e-6 * np.abs(corners[:, 1:]).max())
+
+
 def record_mesh_baseline(obj: bpy.types.Object) -> None:
     """Record the present mesh of a body that came from a file."""
     mesh: Any = obj.data
@@ -130,7 +142,9 @@ def is_baseline_color(material: Any, color: Sequence[float]) -> bool:
 
 
 def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
-    """Record the present transforms and names of twins as symmetric: later differences are edits to be mirrored.
+    """Record the present state of twins as symmetric: later differences are edits to be mirrored.
+
+    These are transforms, names, and the values of lights. Twins are bodies and joints, and what is on twins.
 
     Each of the two also has the other's, and the number of times that they were recorded: after undo, the one with the
     lower number was restored and the other was not.
@@ -140,10 +154,24 @@ def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
         record = record_of(one)
         record.mirrored_pose, record.mirrored_name = one.matrix_basis, one.name
         record.mirrored_twin_pose, record.mirrored_twin_name = other.matrix_basis, other.name
+        record.mirrored_light = json.dumps(_light_values(one)) if one.type == "LIGHT" else ""
         record.mirrored_count = count
 
 
-def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
-    """Return whether a part was transformed or renamed since its twin was made symmetric."""
+def edits_since_mirror(obj: bpy.types.Object) -> list[str]:
+    """Return Blender's properties, as paths from a part's object, that were edited since its twin was made symmetric.
+
+    They are those that show its pose and name, and of a light those that twins have in common.
+    """
     record = record_of(obj)
-    return bool(record.mirrored_pose != obj.matrix_basis or obj.name != record.mirrored_name)
+    out = [] if record.mirrored_pose == obj.matrix_basis else ["matrix_basis"]
+    if obj.name != record.mirrored_name:
+        out.append("name")
+    if obj.type == "LIGHT" and record.mirrored_light:
+        before = json.loads(record.mirrored_light)
+        out += [path for path, value in _light_values(obj).items() if value != before.get(path)]
+    return out
+
+
+def _light_values(obj: bpy.types.Object) -> dict[str, Any]:
+    return {path: shown_value(obj, path) for path in COMMON_LIGHT_VALUES}

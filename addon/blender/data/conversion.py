@@ -276,6 +276,14 @@ def dof_records(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
     yield from joint.parts
 
 
+def set_fields(record: Any, values: Mapping[str, Any]) -> set[str]:
+    """Set properties of a record by name; return the names of those that changed."""
+    before = {field: getattr(record, field) for field in values}
+    for field, value in values.items():
+        setattr(record, field, value)
+    return {field for field, was in before.items() if getattr(record, field) != was}
+
+
 def set_dof_fields(changes: Iterable[tuple[bpy.types.Object, KnuckleDof, Mapping[str, Any]]]) -> int:
     """Set fields of degrees of freedom and emit one change signal for each joint that changed.
 
@@ -288,16 +296,18 @@ def set_dof_fields(changes: Iterable[tuple[bpy.types.Object, KnuckleDof, Mapping
     changed, count = dict[bpy.types.Object, set[str]](), 0
     with writing_records():
         for empty, dof, values in changes:
-            before = {field: getattr(dof, field) for field in values}
-            for field, value in values.items():
-                setattr(dof, field, value)
-            fields = {field for field, was in before.items() if getattr(dof, field) != was}
+            fields = set_fields(dof, values)
             if fields:
                 changed.setdefault(empty, set()).update(fields)
                 count += 1
     for empty, fields in changed.items():
-        notify_joint(empty, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
+        notify_dof_fields(empty, fields)
     return count
+
+
+def notify_dof_fields(empty: bpy.types.Object, fields: Collection[str]) -> None:
+    """Emit the change signal of a joint whose degrees of freedom have new values of these properties."""
+    notify_joint(empty, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
 
 
 #: Degrees of freedom of a bone, each with the property and index that poses it.

@@ -112,6 +112,7 @@ class PartProperty:
         tolerance: Largest difference of equal values, where it is more than the rounding to 32 bits: of the entries of
             rotation matrices, or as a share of the value.
         field: Property of the record; empty: it has the attribute's name.
+        is_common: Twins have the same value, whatever their axes.
     """
 
     name: str
@@ -119,6 +120,7 @@ class PartProperty:
     shown: str = ""
     tolerance: float = 0.0
     field: str = ""
+    is_common: bool = False
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -338,14 +340,14 @@ _PANEL, _BLENDER, _BOTH = PropertyFlow.PANEL, PropertyFlow.BLENDER, PropertyFlow
 BODY_PROPERTIES: PropertyTable = (
     PartProperty("name", _BLENDER, shown="name", field="source_name"),
     PartProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="baseline_pose"),
-    ValueProperty("mass", _BOTH, shown="rigid_body.mass"),
+    ValueProperty("mass", _BOTH, shown="rigid_body.mass", is_common=True),
     VectorProperty("com"),
     PartProperty("inertia", tolerance=MOMENT_TOLERANCE, field="tensor"),
     PartProperty("shapes", _BLENDER, shown="data", field="shapes"),
     OptionalTextProperty("twin", _PANEL),
-    ValueProperty("gravity"),
-    ValueProperty("collidable"),
-    ValueProperty("immobile", _PANEL, shown="rigid_body.type"),
+    ValueProperty("gravity", is_common=True),
+    ValueProperty("collidable", is_common=True),
+    ValueProperty("immobile", _PANEL, shown="rigid_body.type", is_common=True),
     ValueProperty("active"),
 )
 SHAPE_PROPERTIES: PropertyTable = (
@@ -368,7 +370,7 @@ JOINT_PROPERTIES: PropertyTable = (
     ),
     PartProperty("frame_child", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE, field="opening"),
     PartProperty("dofs", _PANEL, field="dofs"),
-    ValueProperty("active", _PANEL),
+    ValueProperty("active"),
     PartProperty("twin", _PANEL, field="twin"),
 )
 DOF_PROPERTIES: PropertyTable = (
@@ -413,8 +415,8 @@ FRAME_PROPERTIES: PropertyTable = (
 )
 LIGHT_PROPERTIES: PropertyTable = (
     *FRAME_PROPERTIES,
-    PartProperty("type", _BLENDER, shown="data.type"),
-    PartProperty("diffuse", _BLENDER, shown="data.color", tolerance=COLOR_TOLERANCE),
+    PartProperty("type", _BLENDER, shown="data.type", is_common=True),
+    PartProperty("diffuse", _BLENDER, shown="data.color", tolerance=COLOR_TOLERANCE, is_common=True),
 )
 ASSEMBLY_PROPERTIES: PropertyTable = (ValueProperty("active", _PANEL, shown="exclude"),)
 #: Properties by the name of their class in ``core.model``; ``Engine`` is that of ``core.gait``.
@@ -429,6 +431,25 @@ PROPERTY_TABLES: Mapping[str, PropertyTable] = {
     "Light": LIGHT_PROPERTIES,
     "Assembly": ASSEMBLY_PROPERTIES,
 }
+
+#: Attributes of a body whose values twins have in common.
+COMMON_BODY_VALUES = tuple(each.name for each in BODY_PROPERTIES if each.is_common)
+#: Blender's properties, from the object of a light, that twins have in common. No file has the power.
+COMMON_LIGHT_VALUES = (*(each.shown for each in LIGHT_PROPERTIES if each.is_common), "data.energy")
+
+
+def shown_value(obj: Any, path: str) -> Any:
+    """Return the value of Blender's property at a path from an object; arrays as lists."""
+    value = obj.path_resolve(path)
+    return value if isinstance(value, (str, bool, int, float)) else list(value)
+
+
+def copy_shown(paths: Collection[str], source: Any, target: Any) -> None:
+    """Copy the values of Blender's properties at some paths from an object to another."""
+    for path in paths:
+        value, (owner, _, name) = shown_value(source, path), path.rpartition(".")
+        if shown_value(target, path) != value:
+            setattr(target.path_resolve(owner), name, value)
 
 
 def stored_fields(table: PropertyTable) -> tuple[str, ...]:

@@ -27,12 +27,13 @@ from ...core.report import Message, Report
 from ...core.transforms import make_pose, rotation_with_z
 from ..data.access import record_of
 from ..data.datablocks import mesh_points
-from ..data.queries import ids_among, parts, parts_by_id
+from ..data.queries import file_name, ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
-from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
+from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update
+from ..rig.joint_frames import has_lost_body
 from ..scene.read.mechanism import extract, extract_design
-from .symmetry.twins import assembled_values, require_plane, reverse_restraints
+from .symmetry.twins import assembled_values, require_plane
 
 #: Difference (rad, length units) of joint values up to which twins are posed as mirror images.
 _POSE_TOLERANCE = 1e-4
@@ -45,7 +46,7 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
     A joint of the type already is left unchanged.
 
     Raises:
-        ValueError: The type is unknown.
+        ValueError: The type is unknown, or a joint lost a body.
     """
     rig, (own, its) = record_of(empty).model, _ids(empty, twin)
     plane = require_plane(rig) if its else None
@@ -85,15 +86,12 @@ def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = Non
         ValueError: A joint lacks a body, or is free and its initial values are not zero; nothing was changed.
     """
     rig, ids = record_of(empty).model, [own for own in _ids(empty, twin) if own]
-    present, report = begin_edit(rig), Report()
+    present = begin_edit(rig)
     mechanism = extract_design(rig)
     edit = Edit(mechanism, mechanism)
     for own in ids:
         edit = edit.then(edits.swap_ends(edit.after, own, present.pose.get(own)))
-    with physics_suspended(rig, report):
-        report.extend(update(rig, edit, present))
-        reverse_restraints(rig, ids)
-    return report
+    return update(rig, edit, present)
 
 
 def place_joint(
@@ -185,8 +183,23 @@ def _joints_of(rig: bpy.types.Object, bodies: Collection[str], joints: Collectio
 
 
 def _ids(empty: bpy.types.Object, twin: bpy.types.Object | None) -> tuple[str, str]:
-    """Return the ids of a joint and of its twin, which is empty if there is none."""
-    assign_ids(record_of(empty).model)
+    """Return the ids of a joint and of its twin, which is empty if there is none.
+
+    Raises:
+        ValueError: One of them lost a body, so that it has no place in the mechanism.
+    """
+    rig = record_of(empty).model
+    assign_ids(rig)
+    bodies = set(parts(rig, "BODY"))
+    for each in (empty, twin) if twin is not None else (empty,):
+        joint = record_of(each).joint
+        if not {joint.parent, joint.child} <= {None, *bodies} or (joint.active and has_lost_body(joint)):
+            raise ValueError(
+                Message(
+                    "Joint {}: it lost a body. Restore it with Rebuild Missing Parts, or delete the joint",
+                    repr(file_name(each)),
+                )
+            )
     return record_of(empty).source_id, "" if twin is None else record_of(twin).source_id
 
 

@@ -18,7 +18,6 @@ from ..animation.actions import motion_actions, stored_poses
 from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
-from ..data.baseline import record_baseline
 from ..data.channels import Channel, bone_of_path, servo_channels
 from ..data.conversion import mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
@@ -29,7 +28,6 @@ from ..data.queries import (
     part_ids,
     parts,
     parts_by_id,
-    parts_outside_collection,
     record_deletion,
     twins_by_part,
 )
@@ -41,6 +39,7 @@ from ..reconcile.foreign_objects import (
     armature_slots,
     attach_to_slots,
     attached_objects,
+    attached_parts,
     bone_slots,
     carried_bones,
     follow_bones,
@@ -48,14 +47,16 @@ from ..reconcile.foreign_objects import (
     is_part_of,
     preserve_world_poses,
     remove_lost_drivers,
+    separate_collections,
+    transfer_foreign_objects,
+    transfer_parts,
 )
 from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
-from ..reconcile.rig_update import assign_ids, assign_shape_ids, begin_edit, physics_suspended
-from ..reconcile.update import write_parts
+from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
+from ..reconcile.update import EditObjects, write_parts
 from ..scene.armature import remove_bones
-from ..scene.collections import ALL_COLLECTION_KINDS
+from ..scene.collections import create_collections
 from ..scene.read.mechanism import document_ids, extract_design
-from .repair.missing_parts import ROLE_COLLECTIONS
 
 #: New data paths and indices of curves by previous ones.
 CurveMap = dict[tuple[str, int], tuple[str, int]]
@@ -97,119 +98,6 @@ def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, mode
             if group.name in groups:
                 group.name = groups[group.name]
         action_record(action).model = model
-
-
-def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
-    """Create collections for a mechanism, in the scenes and collections that contain the collection ``beside``."""
-    top = bpy.data.collections.new(name)
-    for kind in ALL_COLLECTION_KINDS:
-        top.children.link(bpy.data.collections.new(kind))
-    holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
-    for holder in holders:
-        if beside.name in holder.children and holder.children[beside.name] == beside:
-            holder.children.link(top)
-    top.objects.link(rig)
-    settings(rig).collection = top
-
-
-def separate_collections(rig: bpy.types.Object) -> None:
-    """Give a mechanism that shares its collection with another (a copy made with Shift+D) its own collections.
-
-    Parts that were moved into other collections are put back.
-    """
-    top, moved = settings(rig).collection, parts_outside_collection(rig)
-    sharing = (armature_settings(data) for data in bpy.data.armatures)
-    if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
-        own = moved
-    else:
-        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_part_of(obj, rig)), *moved]
-        create_collections(rig, record_of(rig).source_name or rig.name, top)
-    for obj in own:
-        _move_between_collections(obj, top, settings(rig).collection)
-
-
-def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the parts of a mechanism that are parented to its bodies: collision shapes, reference frames, labels.
-
-    The user's objects stay parented there.
-    """
-    own, _strangers = attached_objects(bodies, rig)
-    return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
-
-
-def transfer_parts(
-    objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
-) -> None:
-    """Move parts of a mechanism to another, into collections of the same names; the user's own collections are kept.
-
-    Parts of the armature are parented to the other armature object until that is updated.
-
-    Args:
-        objects: The parts.
-        old: Armature of their mechanism.
-        new: Armature of the other one.
-        shift: Transform from the design frame of ``old`` to that of ``new``; None: identity.
-    """
-    for obj in objects:
-        _move_between_collections(obj, settings(old).collection, settings(new).collection)
-        record_of(obj).model = new
-        if obj.parent == old:
-            hung = obj.matrix_parent_inverse.copy()  # reset by a new parent
-            obj.parent, obj.matrix_parent_inverse = new, hung
-            if shift is not None:
-                obj.parent_type, obj.parent_bone = "OBJECT", ""
-                obj.matrix_parent_inverse = Matrix()
-                obj.matrix_basis = shift @ obj.matrix_basis
-
-
-def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> None:
-    """Move the user's objects and collections in a mechanism's collections to those of another mechanism."""
-    top = settings(old).collection
-    for child in list(top.children):
-        if child.name.split(".")[0] not in ALL_COLLECTION_KINDS:
-            top.children.unlink(child)
-            settings(new).collection.children.link(child)
-    for obj in list(top.all_objects):
-        if not is_part_of(obj, old):
-            _move_between_collections(obj, top, settings(new).collection)
-
-
-def _move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
-    """Move an object from a mechanism's collections to those of another with the same names."""
-    paths = _collection_paths(old, obj)
-    every = {old, *old.children_recursive}
-    for folder in obj.users_collection:
-        if folder in every:
-            folder.objects.unlink(obj)
-    for path in paths or [(ROLE_COLLECTIONS.get(record_of(obj).role, "Frames"),)]:
-        folder = _collection_at(new, path)
-        if folder.objects.get(obj.name) != obj:
-            folder.objects.link(obj)
-
-
-def _collection_paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
-    """Return the paths of the collections that contain an object, below a mechanism's collection; () is that itself."""
-    found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
-
-    def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
-        for child in collection.children:
-            here = (*path, child.name.split(".")[0])
-            if child in obj.users_collection:
-                found.append(here)
-            look(child, here)
-
-    look(top, ())
-    return found
-
-
-def _collection_at(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
-    for name in path:
-        inner = next((child for child in top.children if child.name.split(".")[0] == name), None)
-        if inner is None:
-            inner = bpy.data.collections.new(name)
-            top.children.link(inner)
-        top = inner
-    return top
 
 
 def split_model(
@@ -256,7 +144,7 @@ def split_model(
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
-                report.extend(write_parts(each, edit, present.of_copy(each)))
+                report.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
             for one, other in ((rig, made), (made, rig)):
                 here, there = armature_of(one).bones, armature_of(other).bones
                 follow_bones(one, other, {bone.name: bone.name for bone in there if bone.name not in here})
@@ -381,11 +269,14 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     its, present = begin_edit(other), begin_edit(rig)
     motions, shift = exclusive_motions(other, rig), _design_transform(rig, other)
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
-    _complete_records(rig, other, merged_mechanism, report)
+    _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
     taken = part_ids(rig) | document_ids(rig)
     merged = merge(mechanism, merged_mechanism, np.array(shift, dtype=np.float64), its.pose, taken, plane)
-    _write_ids_and_names(other, merged)
+    joined = {
+        role: {ids[record_of(obj).source_id]: obj for obj in parts(other, role) if record_of(obj).source_id in ids}
+        for role, ids in (("BODY", merged.bodies), ("JOINT", merged.joints))
+    }
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
@@ -400,8 +291,6 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
         )
     bpy.data.batch_remove(attached)
     transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
-    for obj in (*bodies, *joints):
-        record_baseline(obj)
     if merged.unpaired:
         report.warn(
             "twins-beside",
@@ -413,23 +302,17 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
             ),
         )
     settings(rig).has_collision |= settings(other).has_collision
-    report.extend(write_parts(rig, merged.edit, present.joined(its, merged, np.array(shift))))
+    report.extend(
+        write_parts(rig, merged.edit, present.joined(its, merged, np.array(shift)), EditObjects(joined=joined))
+    )
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
     return merged
 
 
-def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
-    """Store in the records of bodies what their document says about them, and report what cannot be kept."""
-    known = body_by_id(mechanism)
-    for obj in parts(other, "BODY"):
-        body, record = known.get(record_of(obj).source_id), record_of(obj)
-        if body is None:
-            continue
-        record.mass, record.com = body.mass, body.com.tolist()
-        if body.inertia is not None and body.mass > 0.0:
-            record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
+def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
+    """Report what of a mechanism that is merged into another cannot be kept, and keep its motion in the .blend."""
     lost = [
         what
         for what, found in (
@@ -449,25 +332,6 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, mechanism:
     action = other.animation_data.action if other.animation_data is not None else None
     if action is not None:
         action.use_fake_user = True  # keep it in the .blend
-
-
-def _write_ids_and_names(other: bpy.types.Object, merged: Merge) -> None:
-    """Give the parts of a mechanism that is merged into another their ids, names and twins there."""
-    after = merged.edit.after
-    for role, ids, known in (
-        ("BODY", merged.bodies, body_by_id(after)),
-        ("JOINT", merged.joints, joint_by_id(after)),
-    ):
-        for obj in parts(other, role):
-            record = record_of(obj)
-            part = known.get(ids.get(record.source_id, ""))
-            if part is None:
-                continue  # a joint that lost a body
-            if part.name != file_name(obj):
-                obj.name = part.name
-            before, record.source_id = record.source_id, part.id
-            record.copy_of, record.source_name, record.twin = "", part.name, part.twin or ""
-            assign_shape_ids(obj, before)
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

@@ -118,7 +118,7 @@ SIGNAL_HANDLERS: Mapping[Signal, Sequence[str]] = {
     Signal.GROUND: ("physics.simulation.handler_table.apply_ground_edit",),
     Signal.WORLD_CHOICE: ("physics.simulation.handler_table.apply_world_choice",),
     Signal.SYMMETRY: ("editing.symmetry.live_mirror.restart_live_mirror",),
-    Signal.TWIN: ("editing.symmetry.live_mirror.invalidate_twins", "ui.overlay._on_part_edit"),
+    Signal.TWIN: ("editing.symmetry.live_mirror.twin_changed", "ui.overlay._on_part_edit"),
     Signal.MARKED_VALUE: ("physics.simulation.handler_table.set_on_marked_dofs",),
     Signal.SERVO_CHOSEN: ("data.channels.store_chosen_servo",),
     Signal.SERVO_NAMES: ("data.channels.servo_names_by_joint",),

@@ -1,6 +1,6 @@
-"""The user's objects on a mechanism that are no part of it: cameras, lights, props, bones and other mechanisms.
+"""The user's objects on a mechanism, which no edit deletes or moves, and parts that go to another mechanism.
 
-No edit deletes or moves them.
+The user's objects are cameras, lights, props, bones and other mechanisms.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array
-from ..data.access import armature_of, bone_record, record_of
+from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ..data.channels import bone_of_path, path_with_renamed_bone
-from ..data.queries import child_collection, mechanism_bones
+from ..data.queries import child_collection, mechanism_bones, parts_outside_collection
+from ..scene.collections import ALL_COLLECTION_KINDS, create_collections, move_between_collections
 
 #: Id of a joint or root body, and index of the bone in the joint's chain; -1 for a root.
 BoneSlot = tuple[str, int]
@@ -231,3 +232,68 @@ def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
     if old.users == 0:
         bpy.data.meshes.remove(old)
     mesh.name = name
+
+
+# ---------------------------------------------------------------- parts that go to another mechanism
+
+
+def separate_collections(rig: bpy.types.Object) -> None:
+    """Give a mechanism that shares its collection with another (a copy made with Shift+D) its own collections.
+
+    Parts that were moved into other collections are put back.
+    """
+    top, moved = settings(rig).collection, parts_outside_collection(rig)
+    sharing = (armature_settings(data) for data in bpy.data.armatures)
+    if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
+        own = moved
+    else:
+        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_part_of(obj, rig)), *moved]
+        create_collections(rig, record_of(rig).source_name or rig.name, top)
+    for obj in own:
+        move_between_collections(obj, top, settings(rig).collection)
+
+
+def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the parts of a mechanism that are parented to its bodies: collision shapes, reference frames, labels.
+
+    The user's objects stay parented there.
+    """
+    own, _strangers = attached_objects(bodies, rig)
+    return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
+
+
+def transfer_parts(
+    objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
+) -> None:
+    """Move parts of a mechanism to another, into collections of the same names; the user's own collections are kept.
+
+    Parts of the armature are parented to the other armature object until that is updated.
+
+    Args:
+        objects: The parts.
+        old: Armature of their mechanism.
+        new: Armature of the other one.
+        shift: Transform from the design frame of ``old`` to that of ``new``; None: identity.
+    """
+    for obj in objects:
+        move_between_collections(obj, settings(old).collection, settings(new).collection)
+        record_of(obj).model = new
+        if obj.parent == old:
+            hung = obj.matrix_parent_inverse.copy()  # reset by a new parent
+            obj.parent, obj.matrix_parent_inverse = new, hung
+            if shift is not None:
+                obj.parent_type, obj.parent_bone = "OBJECT", ""
+                obj.matrix_parent_inverse = Matrix()
+                obj.matrix_basis = shift @ obj.matrix_basis
+
+
+def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> None:
+    """Move the user's objects and collections in a mechanism's collections to those of another mechanism."""
+    top = settings(old).collection
+    for child in list(top.children):
+        if child.name.split(".")[0] not in ALL_COLLECTION_KINDS:
+            top.children.unlink(child)
+            settings(new).collection.children.link(child)
+    for obj in list(top.all_objects):
+        if not is_part_of(obj, old):
+            move_between_collections(obj, top, settings(new).collection)

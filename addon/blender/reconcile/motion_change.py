@@ -39,8 +39,14 @@ _KEY_TOLERANCE = 1e-5
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 #: Maximum number of compared keyframes, evenly chosen.
 _MAX_FRAMES = 200
+#: Maximum number of frames at which a closed loop is solved between its keyframes, evenly chosen.
+_MAX_SOLVED_FRAMES = 2000
 #: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
 _HELD_TOLERANCE = 1e-5
+
+
+#: F-curves by data path and index.
+Curves = Mapping[tuple[str, int], bpy.types.FCurve]
 
 
 def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
@@ -52,8 +58,28 @@ def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[
     return found
 
 
+@dataclass(frozen=True)
+class SolvedMotion:
+    """Motion of a joint that follows a closed loop.
+
+    Attributes:
+        frames: Frames (n,).
+        values: Its values (n, size) there.
+        given: Mask (n,) of the keyframes of the loop's input joints; the other frames are between them.
+        course: A curve of an input joint, for what holds beyond the keyframes.
+    """
+
+    frames: Array
+    values: Array
+    given: NDArray[np.bool_]
+    course: CurveData
+
+
 class KeyframePoses:
-    """Poses of bodies at the keyframes of joints that will be edited. Costs nothing without keyframes."""
+    """Motion of joints that will be edited: poses of bodies at their keyframes, and of joints that follow their loops.
+
+    Costs nothing without keyframes.
+    """
 
     def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
@@ -64,6 +90,7 @@ class KeyframePoses:
         self._now = float(bpy.context.scene.frame_current_final)
         self.names = dict[str, str]()
         self.before = self._bodies(rig) if self.frames else {}
+        self.solved = _solved_motions(rig, present, joints) if self.frames else {}
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
         """Report how far bodies are off at the keyframes after the edit.
@@ -134,16 +161,46 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        states = _loop_states(loop, frames)
-        if states:
-            out |= {joint: np.array([state[joint] for state in states]) for joint in states[0]}
+        out |= _loop_values(rig, loop, curves, frames)
+    return out
+
+
+def _loop_values(rig: bpy.types.Object, loop: LiveLoop, curves: Curves, frames: Sequence[float]) -> dict[str, Array]:
+    """Return the values (frames, size) of a loop's joints, by id; empty where keyframes pose all of them."""
+    given = {joint: _curve_values(rig, loop.channels[joint], curves, frames) for joint in loop.given_joints()}
+    with loop.follower.trial():
+        states = [state.found for state in loop.states_for(given)] if given else []
+    found = [state.positions for state in states if state is not None]
+    if not found or len(found) < len(states):
+        return {}
+    return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
+
+
+def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> dict[str, SolvedMotion]:
+    """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), by id."""
+    curves, out = _playing_curves(rig), dict[str, SolvedMotion]()
+    for loop in live_loops(rig):
+        if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
+            continue
+        inputs = loop.given_joints()
+        places = {place for joint in inputs for each in present.channels.get(joint, ()) for place in each.curves()}
+        mine = [curve for place, curve in curves.items() if place in places and len(curve.keyframe_points)]
+        if not mine:
+            continue
+        keys = [CurveKeys.of(curve) for curve in mine]
+        given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
+        frames = _with_frames_between(given, np.all([_is_held(each, given) for each in keys], axis=0))
+        frames = np.union1d(given, frames[:: 1 + len(frames) // _MAX_SOLVED_FRAMES])
+        solved = _loop_values(rig, loop, curves, frames.tolist())
+        for joint in solved.keys() - {*inputs}:
+            out[joint] = SolvedMotion(frames, solved[joint], np.isin(frames, given), read_curve(mine[0]))
     return out
 
 
 def _curve_values(
     rig: bpy.types.Object,
     own: Sequence[Channel],
-    curves: Mapping[tuple[str, int], bpy.types.FCurve],
+    curves: Curves,
     frames: Sequence[float],
 ) -> Array:
     """Return the joint values (frames, size) of a joint's channels from curves, by identifier, else from its pose."""
@@ -180,6 +237,7 @@ class _ConvertedKeys:
         given: Mask (n,) of the keyframes that were there; the others are between them.
         course: A curve of the joint as it was, for what holds beyond the keyframes.
         is_constant: The joint did not move.
+        follows: It follows a closed loop as before, so that it is keyed only if it follows none any more.
     """
 
     action: bpy.types.Action
@@ -190,10 +248,11 @@ class _ConvertedKeys:
     given: NDArray[np.bool_]
     course: CurveData
     is_constant: bool
+    follows: bool = False
 
 
 class KeyConversion:
-    """Keyframes of joints that get other degrees of freedom: read before the edit, written after it.
+    """Keyframes of joints that get other degrees of freedom or lose their loop: read before the edit, written after it.
 
     Keyframes are added where straight lines between the new values would not follow the old motion.
 
@@ -202,7 +261,7 @@ class KeyConversion:
     """
 
     def __init__(
-        self, rig: bpy.types.Object, present: RigState, edit: Edit, compared: Collection[bpy.types.Action] = ()
+        self, rig: bpy.types.Object, present: RigState, edit: Edit, motion: KeyframePoses | None = None
     ) -> None:
         """Read the keyframes.
 
@@ -210,9 +269,11 @@ class KeyConversion:
             rig: The armature.
             present: State of the mechanism before the edit.
             edit: The edit.
-            compared: Actions that are not reported on, since the poses of bodies are compared (``KeyframePoses``).
+            motion: Motion that plays, in which the poses of bodies are compared.
         """
         self.rig, self.report = rig, Report()
+        playing = active_action(rig)
+        compared = () if motion is None or playing is None else (playing,)
         self._found: list[_ConvertedKeys] = []
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
         for joint, change in edit.joints.items():
@@ -231,6 +292,21 @@ class KeyConversion:
                     values = _curve_values(rig, own, curves, frames)
                     off = lost_motion(before[joint].dofs, after[joint].dofs, change, values, present.pose[joint])
                     self._report_lost(action, after[joint].name, frames, *off)
+        if motion is not None and playing is not None:
+            self._add_solved(playing, motion.solved, edit)
+
+    def _add_solved(self, action: bpy.types.Action, motions: Mapping[str, SolvedMotion], edit: Edit) -> None:
+        """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
+        before, after = joint_by_id(edit.before), joint_by_id(edit.after)
+        for joint, motion in motions.items():
+            if joint not in after:
+                continue
+            change, follows = edit.joints.get(joint), dof_kinds(before[joint]) == dof_kinds(after[joint])
+            values = motion.values if change is None else change.converted(motion.values)
+            how = np.full(len(values), LINEAR, dtype=np.int32)
+            self._found.append(
+                _ConvertedKeys(action, joint, motion.frames, values, how, motion.given, motion.course, False, follows)
+            )
 
     def _report_lost(
         self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
@@ -259,7 +335,7 @@ class KeyConversion:
         joint: str,
         own: Sequence[Channel],
         edit: JointEdit,
-        curves: Mapping[tuple[str, int], bpy.types.FCurve],
+        curves: Curves,
         mine: Sequence[bpy.types.FCurve],
     ) -> None:
         assert edit.convert is not None
@@ -295,9 +371,10 @@ class KeyConversion:
     def write(self) -> None:
         """Write the keyframes to the channels that the joints have now."""
         channels = servo_channels(self.rig) if self._found else {}
+        following = _following_joints(self.rig) if any(keys.follows for keys in self._found) else ()
         for keys in self._found:
             own = channels.get(keys.joint, [])
-            if len(own) != keys.values.shape[1]:
+            if not own or len(own) != keys.values.shape[1] or (keys.follows and keys.joint in following):
                 continue
             values = _continuous(own, keys.values)
             if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
@@ -316,6 +393,12 @@ class KeyConversion:
                 curve = new_curve(curves, track.path, track.array_index, track.bone)
                 fill_curve(curve, track.frames, track.values, track.how)
                 write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+
+
+def _following_joints(rig: bpy.types.Object) -> set[str]:
+    """Return the ids of the joints that follow closed loops, and are not posed by keyframes."""
+    loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop)]
+    return {joint for loop in loops for joint in loop.channels.keys() - {*loop.given_joints()}}
 
 
 def dof_kinds(joint: Joint) -> list[str]:
@@ -353,18 +436,6 @@ def _continuous(own: Sequence[Channel], values: Array) -> Array:
     return out
 
 
-def _loop_states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
-    """Return the values of a loop's joints at frames, by id; empty if curves do not determine them."""
-    mark = loop.follower.mark()
-    try:
-        states = loop.states_at(frames) or []
-    finally:
-        loop.follower.resume(mark)
-    if any(state.found is None for state in states):
-        return []
-    return [dict(state.found.positions) for state in states if state.found is not None]
-
-
 def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
     """Key joints where they are seen if their closed loops hold them short of their keyframes.
 
@@ -386,8 +457,10 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
             if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
         }
         frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        states = dict(zip(frames, _loop_states(loop, frames), strict=False))
-        if states:
+        found = _loop_values(rig, loop, curves, frames)
+        states = dict[float, dict[str, Array]]()
+        if found:
+            states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
             states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
         keyed_values = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
         by = {

@@ -7,7 +7,7 @@ Bones of remaining joints keep their names, constraints, keyframes and pose; the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -23,8 +23,8 @@ from ...core.report import Report
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
-from ..data.baseline import bone_baseline, record_baseline_name, record_bone_baseline
-from ..data.conversion import dof_kinds_key, flatten_pose
+from ..data.baseline import baseline_pose, bone_baseline, record_baseline_name, record_bone_baseline
+from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
@@ -39,7 +39,7 @@ from ..scene.armature import (
 from ..scene.parts import joint_bone_properties
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
+from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, is_rounding
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
@@ -99,6 +99,7 @@ def update_armature(
     edits: Mapping[str, JointEdit] = _NO_EDITS,
     made: Collection[bpy.types.Object] = (),
     mechanism: Mechanism | None = None,
+    is_restored: bool = False,
 ) -> Report:
     """Update a mechanism's armature to its present bodies and joints; the bodies stay where they are seen.
 
@@ -110,6 +111,7 @@ def update_armature(
         edits: Changes of joints, by id.
         made: New joints, and new bodies that are placed by their joints; other bodies stay where they are seen.
         mechanism: The mechanism as its objects have it, which is changed; None: it is read from them.
+        is_restored: Bones that were edited move back; the user's objects on bones go with them.
 
     Returns:
         The report.
@@ -121,7 +123,7 @@ def update_armature(
         live_solver.solver_suspended(),
         _in_object_mode(rig),
         physics_suspended(rig, report),
-        preserve_world_poses(_bone_children(rig)),
+        preserve_world_poses(() if is_restored else _bone_children(rig)),
     ):
         designs = _differing_designs(rig)
         designed = extract_design(rig) if mechanism is None else mechanism
@@ -397,3 +399,46 @@ def _attach_to_bones(
         carrier = joint.parent or joint.child
         parenting.hold(empty, record_of(carrier).source_id if carrier is not None else None)
         record_bone_baseline(empty)
+
+
+# ---------------------------------------------------------------- previous designs
+
+
+def restore_designs(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], is_applied: bool) -> Report:
+    """Move bodies and joints back to the poses with which their bones were made, and their bones with them.
+
+    The user's objects on bones go with them.
+
+    Args:
+        rig: The armature.
+        objects: The bodies and joints.
+        is_applied: A pose was applied as rest, which moved bodies too; if False those that were moved by hand stay.
+    """
+    for obj in objects:
+        if obj.parent_type == "BONE":
+            bone = armature_of(rig).bones[obj.parent_bone]
+            obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
+        if record_of(obj).role == "BODY" and (is_applied or is_pose_as_built(obj, obj.matrix_basis)):
+            obj.matrix_basis = Matrix(baseline_pose(obj).tolist())
+        elif record_of(obj).role == "JOINT" and is_moved_from_bones(obj):
+            obj.matrix_basis = Matrix(unflatten_pose(bone_baseline(obj)).tolist())
+    return update_armature(rig, is_restored=True)
+
+
+#: Tolerance of the entries of equal local matrices.
+_MATRIX_TOLERANCE = 1e-6
+
+
+def attach_shapes(rig: bpy.types.Object, pairs: Iterable[tuple[bpy.types.Object, bpy.types.Object]]) -> None:
+    """Parent collision shapes to bodies (pairs of the two).
+
+    They get their built pose if they still have that local matrix, else they stay where they are.
+    """
+    bpy.context.view_layer.update()
+    for obj, body in pairs:
+        local = body.matrix_world.inverted_safe() @ obj.matrix_world
+        was_there = np.abs(np.array(obj.matrix_basis) - baseline_pose(obj)).max() <= _MATRIX_TOLERANCE
+        obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
+        if not was_there:
+            set_design_pose(obj, np.array(local, dtype=np.float64))
+    update_armature(rig)

@@ -7,35 +7,48 @@ then updated to the edited bodies and joints (``rig_update``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 import bpy
 import numpy as np
 
 from ...core.editing.edits import Edit, JointEdit
 from ...core.kinematics import OPENING_TOLERANCE, joint_child_frame_world, joint_frame_world
-from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, joint_by_id
+from ...core.model import Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, joint_by_id
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..animation.actions import active_action
-from ..data.access import record_of
+from ..data.access import record_of, settings
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
-from ..data.conversion import dof_records, flatten_pose, set_dof_fields, write_dofs, write_shape
+from ..data.conversion import (
+    dof_records,
+    flatten_pose,
+    notify_dof_fields,
+    set_fields,
+    store_mirrored_restraints,
+    with_mirrored_restraints,
+    write_dofs,
+    write_shape,
+)
 from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
-from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, differing_values, push
-from ..data.properties.joint import KnuckleDof, KnuckleJoint
-from ..data.queries import parts, parts_by_id, record_deletion
-from ..events.signals import writing_records
+from ..data.documents import read_document
+from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, JOINT_PROPERTIES, differing_values, push, stored_fields
+from ..data.properties.joint import KnuckleJoint
+from ..data.properties.model import KnuckleObject
+from ..data.queries import file_name, parts, parts_by_id, record_deletion
+from ..events.signals import Signal, emit, writing_records
 from ..rig.joint_frames import constraint_rotation, lost_ends
+from ..scene.attachments import store_restraints
 from ..scene.bodies import com_pose
 from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
 from ..scene.placement import make_plan
+from ..scene.read.mechanism import extract
 from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
 from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
-from .rig_update import physics_suspended, update_armature
+from .rig_update import assign_shape_ids, physics_suspended, update_armature
 
 _Objects = Mapping[str, bpy.types.Object]
 
@@ -47,6 +60,7 @@ class EditObjects:
     Attributes:
         lost: Objects to delete of joints that the mechanism lacks, because they lost a body.
         adopted: The user's meshes that become new bodies, by the ids of these.
+        joined: Objects of another mechanism that become new bodies and joints, by role and id.
         dress: Gives a mirror image, its second argument, the appearance of the body that is mirrored.
         document: Mechanism of the document, where the edit restores deleted parts: those without objects are created as
             an import creates them, those that Blender kept keep their records, and joints place them. The armature is
@@ -55,6 +69,7 @@ class EditObjects:
 
     lost: Collection[bpy.types.Object] = ()
     adopted: Mapping[str, AdoptedMesh] = field(default_factory=dict)
+    joined: Mapping[str, _Objects] = field(default_factory=dict)
     dress: Callable[[bpy.types.Object, bpy.types.Object], None] | None = None
     document: Mechanism | None = None
 
@@ -80,8 +95,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    playing = active_action(rig)
-    report = write_parts(rig, edit, present, also, compared=() if playing is None else (playing,))
+    report = write_parts(rig, edit, present, also, motion)
     report.extend(motion.change())
     return report
 
@@ -91,21 +105,29 @@ def write_parts(
     edit: Edit,
     present: RigState,
     also: EditObjects = _NOTHING_ELSE,
-    compared: Collection[bpy.types.Action] = (),
+    motion: KeyframePoses | None = None,
 ) -> Report:
     """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
 
-    ``compared`` are Actions for which the caller does that.
+    ``motion`` is the motion that plays, if the caller does that.
     """
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
     switched = edit.after.assemblies is not edit.before.assemblies
     restores = also.document is not None
-    if not (joints or bodies or edit.deleted_joints or edit.deleted_bodies or also.lost or switched or restores):
-        return Report()
+    deleted = edit.deleted_joints or edit.deleted_bodies or also.lost
     report = Report()
-    keys = KeyConversion(rig, present, edit, compared)
+    if not (joints or bodies or deleted or switched or restores):
+        with physics_suspended(rig, report) if edit.restraints else nullcontext():
+            _write_restraints(rig, edit)
+        return report
+    for role, every in (("BODY", edit.after.bodies), ("JOINT", edit.after.joints)):
+        joined = also.joined.get(role, {})
+        for part in every:
+            if part.id in joined:
+                _write_identity(joined[part.id], rig, role, part)
+    keys = KeyConversion(rig, present, edit, motion)
     report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
@@ -137,18 +159,23 @@ def write_parts(
             present = RigState(rig)  # the bones of deleted joints may be there
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         keys.write()
+        _write_restraints(rig, edit, again=restores and any(made.values()))
     return report
 
 
 def _write_bodies(edit: Edit, bodies: Iterable[Body], objects: _Objects, also: EditObjects) -> None:
-    """Write changed bodies, copies and adopted meshes to their objects, which are given by id."""
-    known = body_by_id(edit.before)
+    """Write changed and new bodies to their objects, which are given by id; an object's scale stays."""
+    known, joined = body_by_id(edit.before), also.joined.get("BODY", {})
     for body in bodies:
         obj, before = objects[body.id], known.get(edit.copies.get(body.id, body.id))
-        if before is not None or body.id in also.adopted:
+        if body.id in joined:
+            push(record_of(obj), BODY_PROPERTIES, body)
+            _write_inertia(record_of(obj), body)
+        elif before is not None or body.id in also.adopted:
             source = objects.get(edit.images.get(body.id, ""))
-            write_body(obj, body, before, source)
-            record_of(obj).twin = body.twin or ""
+            write_body_record(obj, body, before, edit, source)
+            if before is None or body.pose is not before.pose or body.com is not before.com:
+                set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
             if source is not None and also.dress is not None:
                 also.dress(source, obj)
         if body.id in also.adopted:
@@ -163,9 +190,8 @@ def _write_joints(
     for joint in joints:
         empty, before = empties[joint.id], known.get(edit.copies.get(joint.id, joint.id))
         if before is not None:
-            write_joint(empty, joint, before, after, bodies, edit.joints.get(joint.id))
-            _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
-            record_of(empty).twin = joint.twin or ""
+            write_joint_record(empty, joint, before, edit, bodies)
+            set_joint_frame(empty, joint_frame_world(joint, after), joint_child_frame_world(joint, after))
         elif joint.id not in created:
             for end, own in lost_ends(empty, (joint.parent, joint.child), bodies.values()).items():
                 setattr(record_of(empty).joint, end, bodies.get(own))
@@ -180,7 +206,6 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     """Write what an edit of values changes in the records of parts; nothing moves, and nothing else is compared.
 
     These are names, twins, the values of bodies, and the stops, springs and motors of joints. A joint emits one signal.
-    A stop that is removed keeps its value in the record, for when it is switched on again.
 
     Args:
         bodies: Bodies of the edited mechanism, by id.
@@ -192,7 +217,7 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     """
     known, before, count = body_by_id(edit.before), joint_by_id(edit.before), 0
     for body in edit.after.bodies:
-        count += body is not known[body.id] and _update_body(bodies[body.id], body, known[body.id])
+        count += body is not known[body.id] and write_body_record(bodies[body.id], body, known[body.id], edit)
     for joint in edit.after.joints:
         count += joint is not before[joint.id] and _update_joint(joints[joint.id], joint, before[joint.id], edit)
     _record_new_twins(edit.after.bodies, known, bodies)
@@ -200,29 +225,15 @@ def update_part_records(bodies: _Objects, joints: _Objects, edit: Edit) -> int:
     return count
 
 
-def _update_body(obj: bpy.types.Object, body: Body, before: Body) -> bool:
-    """Write the changed name and values of a body to its record; return whether there were any."""
-    changed = differing_values(BODY_PROPERTIES, body, before)
-    push(record_of(obj), BODY_PROPERTIES, body, before)
-    return _update_name(obj, body, before) or bool(changed)
-
-
-def _update_name(obj: bpy.types.Object, part: Body | Joint, before: Body | Joint) -> bool:
-    if part.name == before.name:
-        return False
-    write_name(obj, part.name)
-    return True
-
-
 def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Edit) -> bool:
-    """Write the changed name, twin and values of a joint to its record; return whether there were any."""
-    dofs, known = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
-    every = zip(dof_records(empty), dofs, known, strict=True)
-    changed = set_dof_fields((empty, kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every) > 0
-    _write_assembled_values(record_of(empty).joint, joint.dofs, edit.assembled.get(joint.id))
-    if joint.twin != before.twin:
-        record_of(empty).twin, changed = joint.twin or "", True
-    return _update_name(empty, joint, before) or changed
+    """Write a joint with other values to its record, and emit its signals once; return whether anything changed."""
+    with writing_records():
+        changed = write_joint_record(empty, joint, before, edit, {})
+    if "twin" in changed:
+        emit(Signal.TWIN, empty)
+    if not changed.isdisjoint(stored_fields(DOF_PROPERTIES)):
+        notify_dof_fields(empty, changed)
+    return bool(changed)
 
 
 def _moves_otherwise(joint: Joint, before: Joint) -> bool:
@@ -296,10 +307,19 @@ def _create_parts(
 def _adopt_body(rig: bpy.types.Object, adopted: AdoptedMesh, body: Body) -> bpy.types.Object:
     """Make a mesh of the user the object of a new body."""
     obj = adopt_mesh_object(rig, adopted)
-    record = record_of(obj)
-    record.role, record.model = "BODY", rig
-    record.source_name, record.source_id = body.name, body.id
+    _write_identity(obj, rig, "BODY", body)
     return obj
+
+
+def _write_identity(obj: bpy.types.Object, rig: bpy.types.Object, role: str, part: Body | Joint) -> None:
+    """Make an object, where it is, that of a new body or joint."""
+    record, before = record_of(obj), record_of(obj).source_id
+    if record.role == role and part.name != file_name(obj):
+        obj.name = part.name
+    record.role, record.model, record.source_id, record.copy_of = role, rig, part.id, ""
+    record.source_name, record.twin = part.name, part.twin or ""
+    assign_shape_ids(obj, before)
+    record_baseline(obj)
 
 
 def _copy_parts(rig: bpy.types.Object, edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
@@ -319,97 +339,147 @@ def _copy_parts(rig: bpy.types.Object, edit: Edit, objects: Mapping[str, _Object
     return made
 
 
-# ---------------------------------------------------------------- bodies
+# ---------------------------------------------------------------- records
 
 
-def write_body(obj: bpy.types.Object, body: Body, before: Body | None, source: bpy.types.Object | None = None) -> None:
-    """Write a body to its object and record, as far as it differs from how it was; the object's scale stays.
+def write_body_record(
+    obj: bpy.types.Object, body: Body, before: Body | None, edit: Edit, source: bpy.types.Object | None = None
+) -> bool:
+    """Write a body to its record, as far as it differs from how it was.
 
     Args:
-        obj: The object.
+        obj: The body's object.
         body: The body. Shapes and inertia tensor of one that is not new are those of a record (``read_parts``).
         before: The body as it was; None: it is new.
+        edit: The edit.
         source: Object of the body that it became the mirror image of.
+
+    Returns:
+        Whether anything differed.
     """
     record = record_of(obj)
+    changed = bool(differing_values(BODY_PROPERTIES, body, before)) or (before is not None and body.name != before.name)
     push(record, BODY_PROPERTIES, body, before)
+    _write_name(obj, body, before)
     if before is None or body.shapes is not before.shapes:
-        children = {number for number, row in enumerate(record_of(source or obj).shapes) if row.has_child}
-        record.shapes.clear()
-        for number, shape in enumerate(body.shapes):
-            row = record.shapes.add()
-            write_shape(row, shape)
-            row.has_child = number in children
-    if before is None and body.inertia is not None:
-        record.has_tensor, record.tensor = True, (body.inertia / body.mass).ravel().tolist()
+        _write_shapes(obj, body, source or obj, edit.shapes.get(body.id))
+    if before is None:
+        _write_inertia(record, body)
     elif source is not None:
         own = record_of(source)
         record.has_tensor, record.moment_of = own.has_tensor, own.moment_of or own.copy_of or own.source_id
         record.tensor = [0.0] * 9 if body.inertia is None else body.inertia.ravel().tolist()
-    if before is None or body.pose is not before.pose or body.com is not before.com:
-        set_design_pose(obj, com_pose(body) @ np.diag([*obj.matrix_basis.to_scale(), 1.0]))
+    elif body.inertia is not before.inertia:
+        record.has_tensor = body.inertia is not None
+        record.tensor = [0.0] * 9 if body.inertia is None else body.inertia.ravel().tolist()
+    return changed
 
 
-# ---------------------------------------------------------------- joints
-
-
-def write_joint(
-    empty: bpy.types.Object,
-    joint: Joint,
-    before: Joint,
-    known: Mapping[str, Body],
-    bodies: _Objects,
-    edit: JointEdit | None = None,
+def _write_shapes(
+    obj: bpy.types.Object, body: Body, source: bpy.types.Object, previous: Sequence[int | None] | None
 ) -> None:
-    """Write a joint to its empty and record.
+    """Write the shapes of a body to its record; the objects of collision shapes follow theirs.
 
     Args:
-        empty: The empty.
+        obj: The body's object.
+        body: The body.
+        source: Object of the body that tells which shapes have objects.
+        previous: Previous index of each shape (``Edit.shapes``); None: unchanged.
+    """
+    record, places = record_of(obj), previous if previous is not None else range(len(body.shapes))
+    has_child = {number for number, row in enumerate(record_of(source).shapes) if row.has_child}
+    record.shapes.clear()
+    for shape, place in zip(body.shapes, places, strict=True):
+        row = record.shapes.add()
+        write_shape(row, shape)
+        row.has_child = place in has_child
+    for child in obj.children if previous is not None else ():
+        if record_of(child).role == "SHAPE" and record_of(child).shape in places:
+            record_of(child).shape = places.index(record_of(child).shape)
+            record_of(child).source_id = f"{body.id}/{record_of(child).shape}"
+
+
+def _write_inertia(record: KnuckleObject, body: Body) -> None:
+    """Write the inertia tensor of a body that has one."""
+    if body.inertia is not None and body.mass > 0.0:
+        record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
+
+
+def _write_name(obj: bpy.types.Object, part: Body | Joint, before: Body | Joint | None) -> None:
+    """Write a changed name of a part; a copy has its own already."""
+    if before is not None and part.id == before.id and part.name != before.name:
+        write_name(obj, part.name)
+
+
+def write_joint_record(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Edit, bodies: _Objects) -> set[str]:
+    """Write a joint to its record, as far as it differs from how it was.
+
+    Args:
+        empty: The joint's empty.
         joint: The joint.
         before: The joint as it was.
-        known: The bodies of the mechanism by id.
-        bodies: Their objects by id.
-        edit: The change of its values.
+        edit: The edit.
+        bodies: Objects of the mechanism's bodies, by id.
+
+    Returns:
+        The names of the properties that changed.
     """
-    record = record_of(empty).joint
-    record.type, record.active = joint.type, joint.active
+    record, changed = record_of(empty).joint, {*differing_values(JOINT_PROPERTIES, joint, before)}
+    push(record, JOINT_PROPERTIES, joint, before)
     if (joint.parent, joint.child) != (before.parent, before.child):
         record.parent, record.child = (bodies.get(end or "") for end in (joint.parent, joint.child))
         record.at_world = joint.parent is None or joint.child is None
+        changed |= {"parent", "child"}
     if joint.dofs is not before.dofs:
-        _write_dofs(record, joint, before, edit)
-    set_joint_frame(empty, joint_frame_world(joint, known), joint_child_frame_world(joint, known))
+        changed |= _write_dofs(empty, joint, before, edit.joints.get(joint.id))
+    _write_assembled_values(record, joint.dofs, edit.assembled.get(joint.id))
+    if joint.twin != before.twin:
+        record_of(empty).twin = joint.twin or ""
+        changed.add("twin")
+    if joint.name != before.name:
+        _write_name(empty, joint, before)
+        changed.add("name")
+    return changed
 
 
-def _write_dofs(record: KnuckleJoint, joint: Joint, before: Joint, edit: JointEdit | None) -> None:
-    """Write a joint's degrees of freedom; those that continue keep what exists only in Blender."""
-    goes = None if edit is None else edit.numbers
+def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: JointEdit | None) -> set[str]:
+    """Write a joint's degrees of freedom; those that continue keep what exists only in Blender.
+
+    A stop that is removed keeps its value in the record, for when it is switched on again.
+
+    Returns:
+        The names of the properties that changed.
+    """
+    record, goes = record_of(empty).joint, None if edit is None else edit.numbers
     if goes is None and _is_same_layout(record, joint.dofs):
         for own, dof, was in zip(record.dofs, joint.dofs, before.dofs, strict=True):
             own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
-        write_dof_values(record, joint.dofs)
-        return
-    marked = _renumbered({k: float(dof.is_marked) for k, dof in dofs_by_number(record).items()}, goes)
+        now, old = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
+        every = zip(dof_records(empty), now, old, strict=True)
+        fields = (set_fields(kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every)
+        return set[str]().union(*fields)
+    marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
     assembled = _renumbered(_assembled_values(record), goes)
     begun = _renumbered(dict(enumerate(_initial_values(before.dofs))), goes)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)
     begins = _initial_values(joint.dofs)
-    for first, kept in dofs_by_number(record).items():
-        own = range(first, first + DOF_SIZE[kept.kind])
-        kept.is_marked = bool(marked.get(first))
+    for kept, at in dof_slices(record.dofs):
+        own = range(at.start, at.stop)
+        kept.is_marked = bool(marked.get(at.start))
         if all(number in assembled and begun.get(number) == begins[number] for number in own):
             kept.assembled = True
             kept.assembled_start = [*(assembled[number] for number in own), *[0.0] * (6 - len(own))]
+    return {"dofs"}
 
 
 def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: Array | None) -> None:
     """Write the initial values (size,) at which a joint's closed loops are assembled; None: unchanged."""
     if values is None:
         return
-    for (first, kept), dof in zip(dofs_by_number(record).items(), dofs, strict=True):
-        own = values[first : first + DOF_SIZE[kept.kind]]
+    for (kept, at), dof in zip(dof_slices(record.dofs), dofs, strict=True):
+        own = values[at]
         kept.assembled = not np.array_equal(own, dof.initial)
         kept.assembled_start = [*own.tolist(), *[0.0] * (6 - len(own))]
 
@@ -419,27 +489,10 @@ def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
     return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
 
 
-def write_dof_values(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
-    """Write the values of degrees of freedom to a record that has the same kinds; channels are unchanged."""
-    single = iter(record.parts)
-    for kept, dof in zip(record.dofs, dofs, strict=True):
-        push(kept, DOF_PROPERTIES, dof)
-        for part in dof.parts:
-            push(next(single), DOF_PROPERTIES, part)
-
-
-def dofs_by_number(record: KnuckleJoint) -> dict[int, KnuckleDof]:
-    """Return the degrees of freedom of a joint by the index of their first value."""
-    firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
-    return dict(zip(firsts.tolist(), record.dofs, strict=False))
-
-
 def _assembled_values(record: KnuckleJoint) -> dict[int, float]:
     """Return the values at which closed loops were assembled, by index."""
-    every = dofs_by_number(record).items()
-    return {
-        first + k: dof.assembled_start[k] for first, dof in every if dof.assembled for k in range(DOF_SIZE[dof.kind])
-    }
+    every = [(dof, at) for dof, at in dof_slices(record.dofs) if dof.assembled]
+    return {at.start + k: dof.assembled_start[k] for dof, at in every for k in range(at.stop - at.start)}
 
 
 def _initial_values(dofs: Iterable[Dof]) -> list[float]:
@@ -463,3 +516,30 @@ def set_joint_frame(empty: bpy.types.Object, frame: Array, child_frame: Array) -
     record.is_open = bool(np.abs(opening - np.eye(4)).max() > OPENING_TOLERANCE)
     if record.is_open or any(record.opening):
         record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
+
+
+# ---------------------------------------------------------------- restraints
+
+
+def _write_restraints(rig: bpy.types.Object, edit: Edit, again: bool = False) -> None:
+    """Store the restraints that an edit changed, and all of them again for physics, which has to be cleared.
+
+    Args:
+        rig: The armature.
+        edit: The edit.
+        again: Store them for physics even if none was changed.
+    """
+    if edit.restraints:
+        store_mirrored_restraints(rig, edit.restraints)
+    base = read_document(rig) if edit.restraints or again else None
+    if base is None:
+        return
+    bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+    if settings(rig).mirrored_restraints:
+        now, known = extract(rig), {joint.id for joint in base.joints}
+        made = [replace(joint, extra={}) for joint in now.joints if joint.id not in known]
+        every = with_mirrored_restraints(rig, base.restraints)
+        base = replace(base, bodies=now.bodies, joints=[*base.joints, *made], restraints=every)
+    there = [item for item in base.restraints if {*(item.bodies or ())} <= {None, *bodies}]
+    settings(rig).restraints.clear()
+    store_restraints(rig, replace(base, restraints=there), bodies, joints)

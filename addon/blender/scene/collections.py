@@ -21,6 +21,10 @@ from ..rig.dials import EMPTY_TYPE
 ALL_COLLECTION_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
 #: Kinds with parts of the mechanism.
 COLLECTION_KINDS = tuple(kind for kind in ALL_COLLECTION_KINDS if kind != HELPERS)
+#: Roles of the objects that represent parts of a model file, and the child collections that hold them.
+ROLE_COLLECTIONS = {
+    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
+}  # fmt: skip
 #: Name of the collections of parts that are switched off by themselves.
 OFF_NAME = "Off"
 
@@ -193,3 +197,68 @@ def _descendants(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCo
     for child in layer.children:
         yield child
         yield from _descendants(child)
+
+
+# ---------------------------------------------------------------- several mechanisms
+
+
+def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
+    """Create collections for a mechanism, in the scenes and collections that contain the collection ``beside``."""
+    top = bpy.data.collections.new(name)
+    for kind in ALL_COLLECTION_KINDS:
+        top.children.link(bpy.data.collections.new(kind))
+    holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
+    for holder in holders:
+        if beside.name in holder.children and holder.children[beside.name] == beside:
+            holder.children.link(top)
+    top.objects.link(rig)
+    settings(rig).collection = top
+
+
+def move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
+    """Move an object from a mechanism's collections to those of another with the same names."""
+    paths = _collection_paths(old, obj)
+    every = {old, *old.children_recursive}
+    for folder in obj.users_collection:
+        if folder in every:
+            folder.objects.unlink(obj)
+    for path in paths or [(ROLE_COLLECTIONS.get(record_of(obj).role, "Frames"),)]:
+        folder = _collection_at(new, path)
+        if folder.objects.get(obj.name) != obj:
+            folder.objects.link(obj)
+
+
+def _collection_paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
+    """Return the paths of the collections that contain an object, below a mechanism's collection; () is that itself."""
+    found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
+
+    def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
+        for child in collection.children:
+            here = (*path, child.name.split(".")[0])
+            if child in obj.users_collection:
+                found.append(here)
+            look(child, here)
+
+    look(top, ())
+    return found
+
+
+def _collection_at(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
+    for name in path:
+        inner = next((child for child in top.children if child.name.split(".")[0] == name), None)
+        if inner is None:
+            inner = bpy.data.collections.new(name)
+            top.children.link(inner)
+        top = inner
+    return top
+
+
+def link_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
+    """Link parts of a mechanism to its collections, instead of directly to scenes."""
+    for obj in objects:
+        folder = child_collection(rig, ROLE_COLLECTIONS[record_of(obj).role])
+        if folder.objects.get(obj.name) != obj:
+            folder.objects.link(obj)
+        for scene in bpy.data.scenes:
+            if scene.collection.objects.get(obj.name) == obj:
+                scene.collection.objects.unlink(obj)

@@ -15,7 +15,19 @@ from typing import TypeVar
 import numpy as np
 
 from ..kinematics import joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Assembly, Body, Dof, HasId, Joint, Mechanism, body_by_id, first_indices
+from ..model import (
+    DOF_SIZE,
+    Array,
+    Assembly,
+    Body,
+    Dof,
+    HasId,
+    Joint,
+    Mechanism,
+    Restraint,
+    body_by_id,
+    first_indices,
+)
 from ..report import Message
 from ..transforms import inverse
 
@@ -38,6 +50,20 @@ class JointEdit:
     numbers: Mapping[int, tuple[int, float]] | None = None
     convert: Callable[[Array], Array] | None = None
 
+    def converted(self, values: Array) -> Array:
+        """Return the new values (n, size) of previous ones (n, previous size) of the joint as it moved before."""
+        if self.convert is not None:
+            return self.convert(values)
+        if self.numbers is None:
+            return values
+        size = (
+            len(self.values) if self.values is not None else 1 + max((k for k, _ in self.numbers.values()), default=-1)
+        )
+        out = np.zeros((len(values), size))
+        for was, (now, factor) in self.numbers.items():
+            out[:, now] = factor * values[:, was]
+        return out
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -51,6 +77,9 @@ class Edit:
             joints; other new bodies stand where they are designed.
         images: Ids of the bodies that bodies became mirror images of, by the id of the image.
         assembled: Initial values (size,) at which closed loops are assembled, by the ids of joints that get others.
+        restraints: Restraints that are changed, by their index among the mechanism's, and new ones, which follow the
+            last.
+        shapes: Previous index of each shape (None: new), by the ids of bodies whose shapes were replaced.
     """
 
     before: Mechanism
@@ -59,6 +88,8 @@ class Edit:
     copies: Mapping[str, str] = field(default_factory=dict)
     images: Mapping[str, str] = field(default_factory=dict)
     assembled: Mapping[str, Array] = field(default_factory=dict)
+    restraints: Mapping[int, Restraint] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
 
     @property
     def deleted_joints(self) -> set[str]:
@@ -71,10 +102,11 @@ class Edit:
         return {body.id for body in self.before.bodies} - {body.id for body in self.after.bodies}
 
     def then(self, other: Edit) -> Edit:
-        """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other joints."""
+        """Return the edit that does this one and then ``other``, an edit of ``after`` that changes other parts."""
         joints, copies = {**self.joints, **other.joints}, {**self.copies, **other.copies}
         images, assembled = {**self.images, **other.images}, {**self.assembled, **other.assembled}
-        return Edit(self.before, other.after, joints, copies, images, assembled)
+        restraints, shapes = {**self.restraints, **other.restraints}, {**self.shapes, **other.shapes}
+        return Edit(self.before, other.after, joints, copies, images, assembled, restraints, shapes)
 
 
 def with_joints(mechanism: Mechanism, joints: Iterable[Joint]) -> Mechanism:
@@ -90,6 +122,12 @@ def with_bodies(mechanism: Mechanism, bodies: Iterable[Body]) -> Mechanism:
 def _replaced(present: Collection[Part], changed: Iterable[Part]) -> list[Part]:
     new: dict[str, Part] = {part.id: part for part in changed}
     return [*(new.pop(part.id, part) for part in present), *new.values()]
+
+
+def with_restraints(mechanism: Mechanism, changed: Mapping[int, Restraint]) -> Mechanism:
+    """Return a mechanism with changed and new restraints (``Edit.restraints``)."""
+    every = {**dict(enumerate(mechanism.restraints)), **changed}
+    return replace(mechanism, restraints=[every[number] for number in sorted(every)])
 
 
 # ---------------------------------------------------------------- assemblies
@@ -173,7 +211,7 @@ def _is_functional(joint: Joint) -> bool:
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
 #: Deviation of the cosine between axes up to which they are the same.
-_AXIS_TOLERANCE = 1e-6
+_AXIS_TOLERANCE = 1e-10
 
 
 def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> JointEdit:
@@ -207,12 +245,7 @@ def lost_motion(
         Distances and angles (rad), each (n,).
     """
     assert change.values is not None
-    if change.convert is not None:
-        after = change.convert(values)
-    else:
-        after = np.zeros((len(values), len(change.values)))
-        for was, (now, factor) in (change.numbers or {}).items():
-            after[:, now] = factor * values[:, was]
+    after = change.converted(values)
     one, other = _joint_with(old), _joint_with(new)
     moved = inverse(joint_motion(one, seen[None])) @ joint_motion(one, values)
     moves = inverse(joint_motion(other, change.values[None])) @ joint_motion(other, after)

@@ -22,13 +22,13 @@ from ..kinematics import (
 )
 from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
-from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, body_by_id, dof_slices, joint_by_id
+from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, dof_slices, joint_by_id
 from ..naming import unique_name
 from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints
+from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
@@ -339,9 +339,9 @@ def swap_ends(mechanism: Mechanism, joint_id: str, pose: Array | None) -> Edit:
         frame_child=joint.frame_parent,
         dofs=[_reversed_dof(dof) for dof in reversed(joint.dofs)],
     )
-    restraints = [reverse_restraint(item) if item.joint == joint_id else item for item in mechanism.restraints]
-    after = replace(with_joints(mechanism, [swapped]), restraints=restraints)
-    return Edit(mechanism, after, {joint_id: _reversal(joint.dofs, pose)})
+    inverse_laws = {n: reverse_restraint(each) for n, each in enumerate(mechanism.restraints) if each.joint == joint_id}
+    after = with_restraints(with_joints(mechanism, [swapped]), inverse_laws)
+    return Edit(mechanism, after, {joint_id: _reversal(joint.dofs, pose)}, restraints=inverse_laws)
 
 
 def _reversal(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
@@ -460,6 +460,33 @@ def add_bodies(
         ids.add(body.id)
         made.append(body)
     return Edit(mechanism, replace(mechanism, bodies=[*mechanism.bodies, *made])), made
+
+
+def replace_visual_shape(
+    mechanism: Mechanism, body_id: str, shape: Shape, inertia: Array | None, has_separate: bool
+) -> Edit:
+    """Replace the visual shapes of a body by one, which gets their color; other collision shapes stay.
+
+    Args:
+        mechanism: The mechanism.
+        body_id: Id of the body.
+        shape: The new shape.
+        inertia: Its new inertia tensor (3, 3); None: that of its shapes.
+        has_separate: Collision shapes are separate from visual ones; if False the new one collides as they did.
+    """
+    body = body_by_id(mechanism)[body_id]
+    seen = [each for each in body.shapes if each.visual]
+    made = replace(
+        shape,
+        visual=True,
+        color=next((each.color for each in seen), None),
+        collision=not has_separate and any(each.collision for each in seen),
+        extra={"collidable": all(each.extra.get("collidable", True) for each in seen)},
+    )
+    stay = [n for n, each in enumerate(body.shapes) if (each.collision if has_separate else not each.visual)]
+    shapes = [made, *(replace(body.shapes[number], visual=False) for number in stay)]
+    after = with_bodies(mechanism, [replace(body, shapes=shapes, inertia=inertia)])
+    return Edit(mechanism, after, shapes={body_id: [None, *stay]})
 
 
 def delete_parts(mechanism: Mechanism, bodies: Collection[str], joints: Collection[str]) -> Edit:

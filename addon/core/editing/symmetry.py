@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -340,11 +340,11 @@ def copy_values_to_twins(
     return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
 
 
-def copy_body_values(mechanism: Mechanism, body: str) -> Edit:
-    """Copy the mass of a body, and whether it is immobile, to its twin."""
+def copy_body_values(mechanism: Mechanism, body: str, names: Iterable[str]) -> Edit:
+    """Copy the values of some attributes of a body to its twin."""
     known = body_by_id(mechanism)
-    own, twin = known[body], known[known[body].twin or ""]
-    return Edit(mechanism, with_bodies(mechanism, [replace(twin, mass=own.mass, immobile=own.immobile)]))
+    values: dict[str, Any] = {name: getattr(known[body], name) for name in names}
+    return Edit(mechanism, with_bodies(mechanism, [replace(known[known[body].twin or ""], **values)]))
 
 
 def _joint_kept_in_place(joint: Joint, before: Mapping[str, Body], moved: Mapping[str, Body]) -> Joint:

@@ -35,6 +35,7 @@ from ..model import (
 )
 from ..report import Message
 from ..transforms import inverse, make_pose
+from .edits import Edit, with_restraints
 from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
 
@@ -58,15 +59,36 @@ _X_FLIP = np.diag([-1.0, 1.0, 1.0])
 
 def default_flip(plane: Plane) -> Array:
     """Return the default reflection (3, 3) of a new twin's axes: the axis most nearly along the normal is reversed."""
+    return _usual_flip(plane.reflection)
+
+
+def _usual_flip(reflection: Array) -> Array:
+    """Return the diagonal reflection (3, 3) nearest to one (4, 4) in a plane."""
     out = np.eye(3)
-    along = int(np.abs(plane.normal).argmax())
+    along = int(np.diag(reflection)[:3].argmin())  # 1 - 2 n² for each component of the plane's normal
     out[along, along] = -1.0
     return out
 
 
 def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
     """Find the reflection (3, 3) of the axes of an existing twin with the pose ``twin`` (4, 4)."""
-    return _nearest_flip(inverse(twin) @ plane.reflection @ pose, _FLIPS, default_flip(plane))
+    return _axes_flip(pose, twin, plane.reflection)
+
+
+def _axes_flip(pose: Array, twin: Array, reflection: Array) -> Array:
+    return _nearest_flip(inverse(twin) @ reflection @ pose, _FLIPS, _usual_flip(reflection))
+
+
+def reflection_on(pose: Array, twin: Array, reflection: Array) -> Array:
+    """Return the reflection (4, 4) of what is on a part: from the part's axes to those of its twin.
+
+    Args:
+        pose: Pose (4, 4) of the part.
+        twin: That of its twin.
+        reflection: Reflection (4, 4) from the axes in which the first pose is to those of the second: that of the
+            mirror plane for bodies, and what this function returns for what is on them.
+    """
+    return make_pose(_axes_flip(pose, twin, reflection).T)
 
 
 def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
@@ -74,7 +96,7 @@ def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     return plane.reflection @ pose @ make_pose(flip)
 
 
-def mirror_change(poses: Sequence[Array], scales: Sequence[Array], plane: Plane) -> tuple[Array, Array]:
+def mirror_change(poses: Sequence[Array], scales: Sequence[Array], reflection: Array) -> tuple[Array, Array]:
     """Compute the pose (4, 4) and scale (3,) of a part's twin after the part was moved, rotated or scaled.
 
     The twin keeps its own axes and its own scale in relation to the part's. Along axes where either was flat it gets
@@ -83,13 +105,13 @@ def mirror_change(poses: Sequence[Array], scales: Sequence[Array], plane: Plane)
     Args:
         poses: Poses (4, 4) of the part before and after, and of the twin.
         scales: Their scales (3,).
-        plane: The mirror plane.
+        reflection: Reflection (4, 4) from the part's side to that of its twin (see ``reflection_on``).
     """
     before, now, twin = poses
-    flip = flip_between(before, twin, plane)
+    flip = _axes_flip(before, twin, reflection)
     was, own = (np.abs(flip).T @ scale for scale in scales[:2])
     flat = (was == 0.0) | (scales[2] == 0.0)
-    return mirror_pose(now, plane, flip), np.where(flat, own, scales[2] * own / np.where(flat, 1.0, was))
+    return reflection @ now @ make_pose(flip), np.where(flat, own, scales[2] * own / np.where(flat, 1.0, was))
 
 
 def _nearest_flip(seen: Array, flips: list[Array], usual: Array) -> Array:
@@ -358,9 +380,9 @@ _ROUNDING_TOLERANCE = 1e-6
 _POSE_TOLERANCE = 1e-5
 
 
-def mirror_restraint_records(
+def mirror_restraints(
     mechanism: Mechanism, plane: Plane, bodies: Collection[str], joints: Collection[str]
-) -> tuple[dict[int, Restraint], list[str]]:
+) -> tuple[Edit, list[str]]:
     """Mirror the restraints on given ``bodies`` and ``joints``, whose twins are mirror images already.
 
     Those between a body and its twin are their own images: the frame on the twin becomes the image of the other one.
@@ -373,8 +395,8 @@ def mirror_restraint_records(
         joints: Ids of the joints to copy from.
 
     Returns:
-        The images by their index among the mechanism's restraints, where new ones follow the last; and the names of
-        those without an image, since their joint has several degrees of freedom or other ones than its twin.
+        The edit; and the names of the restraints without an image, since their joint has several degrees of freedom or
+        other ones than its twin.
     """
     pairs, out, left_out = _RestraintMirror.of(mechanism, plane), dict[int, Restraint](), []
     names = {item.name for item in mechanism.restraints}
@@ -395,7 +417,7 @@ def mirror_restraint_records(
             made.name = twin_name(item.name, names)
             names.add(made.name)
         out[at] = made
-    return out, left_out
+    return Edit(mechanism, with_restraints(mechanism, out), restraints=out), left_out
 
 
 @dataclass

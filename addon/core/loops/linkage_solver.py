@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -315,6 +316,16 @@ class LinkageSolver:
     def resume(self, mark: SolverState) -> None:
         """Continue from the state of an earlier result."""
         self._last, self._blocked_at, self._blocked_direction = mark.last, mark.blocked_at, mark.blocked_direction
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Context manager after which it continues as if nothing had been solved within."""
+        mark, kept = self.mark(), self._kept
+        try:
+            yield
+        finally:
+            self.resume(mark)
+            self._kept = kept
 
     def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
         """Return whether the direction is already known to be blocked at the starting position."""

@@ -3,7 +3,6 @@ the file closes where it did, and what the motion loses is told."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -103,7 +102,7 @@ def test_a_loop_held_short_of_its_keys_stays_there_when_it_is_cut(
         bpy.context.scene.frame_set(holding.FRAME)
 
 
-def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> None:
+def test_a_split_keeps_the_motion_of_a_keyed_loop(blank: Any) -> None:
     rig = made("pumpjack.json")
     holding.keyed(rig)
     then = {}
@@ -119,9 +118,8 @@ def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> N
         now.bodies |= Seen.of(other).bodies
         off = (np.linalg.norm(pose[:3, 3] - now.bodies[own][:3, 3]) for own, pose in seen.bodies.items())
         worst = max(worst, *map(float, off))
-    (entry,) = [each for each in report.entries if each.code == "motion-changed"]
-    told = re.search(r"is up to ([\d.e-]+) m and ", entry.message)
-    assert told is not None and float(told[1]) == pytest.approx(worst, rel=0.01) and worst > 0.01
+    assert worst < 1e-4
+    assert not [each for each in report.entries if each.code == "motion-changed"]
 
 
 def test_all_bodies_of_a_keyed_loop_are_deleted(blank: Any) -> None:

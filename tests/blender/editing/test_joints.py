@@ -77,6 +77,22 @@ def test_swapping_the_ends_of_a_joint_inverts_its_pose_and_keyframes(blank: Any)
     assert between(knee) == pytest.approx(pose, abs=2e-6), "without keys it stays posed as well"
 
 
+@pytest.mark.parametrize(
+    ("operator", "options"), [("set_joint_type", {"type": "ball"}), ("swap_joint", {}), ("move_joint", {})]
+)
+def test_a_joint_that_lost_a_body_is_not_edited(blank: Any, operator: str, options: dict[str, Any]) -> None:
+    rig = made("desk_lamp.skel")
+    empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).joint.child.name == "upper arm")
+    pick(record_of(empty).joint.child)
+    assert bpy.ops.object.delete() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    pick(empty)
+    dofs = [dof.kind for dof in record_of(empty).joint.dofs]
+    with pytest.raises(RuntimeError, match="lost a body.*Rebuild Missing Parts"):
+        getattr(bpy.ops.knuckle, operator)(**options)
+    assert [dof.kind for dof in record_of(empty).joint.dofs] == dofs
+
+
 def driven(curve: Any, expression: str) -> None:
     curve.driver.type = "SCRIPTED"
     curve.driver.expression = expression

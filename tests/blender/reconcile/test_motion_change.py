@@ -5,7 +5,7 @@ Poses are those that Blender evaluates, at the frames of the keyframes and betwe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import bpy
@@ -281,3 +281,54 @@ def test_a_driver_that_has_no_channel_any_more_is_reported(blank: Any, type_: st
     report = set_joint_type(hinge, type_)
     assert len(rig.animation_data.drivers) == (not is_lost)
     assert [each.where for each in report.entries if each.code == "driver-removed"] == [channel.bone] * is_lost
+
+
+def delete(empty: Any) -> None:
+    pick(empty)
+    assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+
+
+def retyped(type_: str) -> Callable[[Any], None]:
+    def edit(empty: Any) -> None:
+        pick(empty)
+        assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        *((joint, delete) for joint in ("tail_bearing", "crank_pin")),
+        *((joint, retyped(to)) for joint in ("motor", "crank_pin", "saddle_bearing") for to in ("ball", "free")),
+        *(("tail_bearing", retyped(to)) for to in ("ball", "free")),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_closed_loop_that_an_edit_opens_or_loosens_moves_as_before(
+    blank: Any, name: str, edit: Callable[[Any], None], capfd: Any
+) -> None:
+    """The joints that followed it get keyframes of their own, also between those of the input joint."""
+    rig = made("pumpjack.json")
+    bone = rig.pose.bones["motor"]
+    for frame, value in ((1, 0.0), (10, 2.5), (30, -1.0)):
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    empty = next(each for each in parts(rig, "JOINT") if each.name == name)
+
+    def poses() -> dict[float, dict[str, np.ndarray]]:
+        out = {}
+        for frame in (1.0, 4.0, 7.5, 10.0, 16.0, 22.5, 30.0):
+            bpy.context.scene.frame_set(int(frame), subframe=frame % 1.0)
+            bpy.context.view_layer.update()
+            out[frame] = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+        return out
+
+    before = poses()
+    bpy.context.scene.frame_set(5)
+    capfd.readouterr()
+    edit(empty)
+    assert "Keyframes" not in capfd.readouterr().out
+    for frame, found in poses().items():
+        for body, pose in found.items():
+            assert np.abs(pose - before[frame][body]).max() < (1e-4 if frame % 1.0 == 0.0 else 2e-2), (frame, body)

@@ -336,3 +336,26 @@ def test_collision_shapes_are_shown_and_hidden_with_one_switch(blank: Any) -> No
     assert not child.hide_viewport and child.hide_render
     rig.data.knuckle.show_collision = False
     assert child.hide_viewport
+
+
+def test_moments_follow_a_collision_shape_that_is_scaled(blank: Any, tmp_path: Path) -> None:
+    """Where the file states none, they are those that its reader derives from the shapes."""
+    import bpy
+
+    from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
+    from addon.blender.scene.read.mechanism import extract
+    from tests.support.scenes import found
+
+    built = build(formats.load(found("humanoid.skel")), options=BuildOptions(gait=False, physics=False))
+    rig = rig_in(built)
+    before = {body.name: body.inertia for body in extract(rig).bodies}
+    child = bpy.data.objects["right forearm collision"]
+    child.scale *= 0.7
+    bpy.context.view_layer.update()
+    mechanism = extract(rig)
+    formats.save(mechanism, tmp_path / "out.skel")
+    back = {body.name: body.inertia for body in formats.load(tmp_path / "out.skel").bodies}
+    for body in mechanism.bodies:
+        assert body.inertia == pytest.approx(back[body.name], rel=1e-5)
+        assert (body.inertia == before[body.name]).all() == (body.name != "right forearm")

@@ -83,7 +83,7 @@ def mirrored(mechanism: Mechanism) -> None:
     symmetry.mirror_twins(mechanism, bodies, paired, plane_of(mechanism))
     symmetry.copy_values_to_twins(mechanism, paired, plane_of(mechanism))
     for own in bodies:
-        symmetry.copy_body_values(mechanism, own)
+        symmetry.copy_body_values(mechanism, own, ("mass", "immobile"))
 
 
 def given_twins(mechanism: Mechanism) -> None:

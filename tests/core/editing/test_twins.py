@@ -25,7 +25,14 @@ from addon.core.editing.symmetry import (
     find_twins,
     mirror_twins,
 )
-from addon.core.editing.twins import mirror_body, mirror_change, mirror_joint, mirror_joint_settings, retype_twin
+from addon.core.editing.twins import (
+    mirror_body,
+    mirror_change,
+    mirror_joint,
+    mirror_joint_settings,
+    reflection_on,
+    retype_twin,
+)
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_child_frame_world, joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
@@ -570,22 +577,44 @@ def test_a_twin_follows_a_change_in_its_own_axes_and_scale(seed: int) -> None:
     turn[0] *= -np.sign(np.linalg.det(turn))  # the part's axes as the twin has them: a reflection
     twin = plane.reflection @ before @ turn
     was, own, its = (rng.uniform(0.5, 2.0, 3) for _ in range(3))
-    pose, scale = mirror_change((before, now, twin), (was, own, its), plane)
+    pose, scale = mirror_change((before, now, twin), (was, own, its), plane.reflection)
     assert pose == pytest.approx(plane.reflection @ now @ turn, abs=1e-9)
     stretched = np.abs(turn[:3, :3]).T @ (own / was)
     assert scale == pytest.approx(its * stretched)
-    back, size = mirror_change((now, before, pose), (own, was, scale), plane)
+    back, size = mirror_change((now, before, pose), (own, was, scale), plane.reflection)
     assert back == pytest.approx(twin, abs=1e-9) and size == pytest.approx(its)
-    flat = mirror_change((before, now, twin), (np.array([0.0, 1.0, 1.0]), own, its), plane)[1]
+    flat = mirror_change((before, now, twin), (np.array([0.0, 1.0, 1.0]), own, its), plane.reflection)[1]
     axis = int(np.abs(turn[0, :3]).argmax())
     assert flat[axis] == pytest.approx(own[0]), "along an axis in which the part was flat"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_what_is_on_a_twin_follows_in_the_axes_of_that(seed: int) -> None:
+    """A light on a frame on a body ends as the mirror image, whatever axes the three have on the other side."""
+    rng = np.random.default_rng(seed)
+    normal = rng.normal(size=3)
+    plane = Plane(normal / np.linalg.norm(normal), float(rng.normal()))
+    turns = [np.eye(4)[rng.permutation(3).tolist() + [3]] for _ in range(3)]
+    for turn in turns:
+        turn[0] *= -np.sign(np.linalg.det(turn))
+    body, frame, light, now = (replace_pose(rng) for _ in range(4))
+    reflection, seen, there = plane.reflection, np.eye(4), np.eye(4)
+    for pose, turn in zip((body, frame), turns, strict=False):
+        twin = reflection @ pose @ turn
+        reflection = reflection_on(pose, twin, reflection)
+        seen, there = seen @ pose, there @ twin
+        assert reflection == pytest.approx(np.linalg.inv(turn), abs=1e-9)
+    scales = (np.ones(3), np.ones(3), np.ones(3))
+    image = mirror_change((light, now, reflection @ light @ turns[2]), scales, reflection)[0]
+    assert there @ image == pytest.approx(plane.reflection @ seen @ now @ turns[2], abs=1e-9)
 
 
 def test_masses_and_whether_bodies_are_immobile_are_copied_to_twins() -> None:
     whole = completed(*one_sided(3, "revolute"))
     body = next(body for body in whole.bodies if body.twin)
     body.mass, body.immobile = 7.5, True
-    edit = copy_body_values(whole, body.id)
+    edit = copy_body_values(whole, body.id, ("mass", "immobile"))
     (changed,) = [now for now, was in zip(edit.after.bodies, whole.bodies, strict=True) if now is not was]
     assert (changed.id, changed.mass, changed.immobile) == (body.twin, 7.5, True)
     assert not next(each for each in whole.bodies if each.id == body.twin).immobile, "the edited mechanism stays"

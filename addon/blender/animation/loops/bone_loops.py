@@ -74,25 +74,28 @@ class LiveLoop:
     @property
     def is_keyed(self) -> bool:
         """Return whether keyframes pose every joint of the loop, so that none follows."""
-        return len(self._given_joints()) == len(self.channels)
+        return len(self.given_joints()) == len(self.channels)
 
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
         """Return the states at successive frames, as predicted from curves; None if curves do not determine them."""
         predicted = self._predict_from_curves(frames)
-        if predicted is None:
-            return None
-        every = [{joint: values[row] for joint, values in predicted.items()} for row in range(len(frames))]
-        if len(predicted) == len(self.channels):
-            return [LoopState(given) for given in every]  # keyframes pose all joints
-        rows = np.concatenate(list(predicted.values()), axis=1)
+        return None if predicted is None else self.states_for(predicted)
+
+    def states_for(self, given: Mapping[str, Array]) -> list[LoopState]:
+        """Return the successive states for values (n, size) of the ``given_joints``, by id."""
+        count = len(next(iter(given.values())))
+        every = [{joint: values[row] for joint, values in given.items()} for row in range(count)]
+        if len(given) == len(self.channels):
+            return [LoopState(each) for each in every]  # keyframes pose all joints
+        rows = np.concatenate(list(given.values()), axis=1)
         is_new = np.ones(len(rows), dtype=bool)
         is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         is_new[0] = self.state is None or not are_same_arrays(every[0], self.state.given)
         states = [self.state]
         if is_new.any():
             self.follower.stops.leave_out(self._joints_without_stops())
-            new = {joint: values[is_new] for joint, values in predicted.items()}
-            found = self.follower.solve_many(new, hold=len(predicted) == len(self.drivers))
+            new = {joint: values[is_new] for joint, values in given.items()}
+            found = self.follower.solve_many(new, hold=len(given) == len(self.drivers))
             states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
         return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
 
@@ -103,7 +106,7 @@ class LiveLoop:
         """
         out = {}
         curves = self._curves()
-        for joint in self._given_joints():
+        for joint in self.given_joints():
             values = np.tile(self._read(self.rig, joint), (len(frames), 1))
             for number, channel in enumerate(self.channels[joint]):
                 if not channel.is_single:
@@ -116,7 +119,7 @@ class LiveLoop:
 
     def follow(self, rig: bpy.types.Object) -> None:
         """Solve the loop for its input joints as posed in ``rig``, the rig itself or its evaluated copy."""
-        given = {joint: self._read(rig, joint) for joint in self._given_joints()}
+        given = {joint: self._read(rig, joint) for joint in self.given_joints()}
         if are_same_arrays(given, self._seen):
             return
         state = LoopState(given)
@@ -159,9 +162,9 @@ class LiveLoop:
         return bone_channel_values(channels, values, self._turns.get(joint))
 
     def _given(self, values: dict[str, Array]) -> dict[str, Array]:
-        return {joint: values[joint] for joint in self._given_joints()}
+        return {joint: values[joint] for joint in self.given_joints()}
 
-    def _given_joints(self) -> list[str]:
+    def given_joints(self) -> list[str]:
         """Return the ids of the joints that determine the loop.
 
         Those are the keyed ones if they are at least as many as the input joints, else the input joints and the keyed

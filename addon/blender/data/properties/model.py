@@ -133,6 +133,7 @@ class KnuckleObject(bpy.types.PropertyGroup):
     mirrored_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix at that time")
     mirrored_twin_name: StringProperty(description="Name of the twin at that time")
     mirrored_twin_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin then")
+    mirrored_light: StringProperty(description="Values of a light at that time that twins have in common, as JSON")
     mirrored_count: IntProperty(description="Number of times that the two were mirrored")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)
@@ -256,7 +257,8 @@ class KnuckleWorldBackup(bpy.types.PropertyGroup):
 
 def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     model: Any = self
-    for obj in model.collection.all_objects if model.collection is not None else ():
+    # a list: Blender frees the collection's objects, over which the loop would go, when one is shown or hidden
+    for obj in [*model.collection.all_objects] if model.collection is not None else ():
         if obj.knuckle.shape >= 0 and obj.knuckle.model == model.rig:
             obj.hide_viewport = not model.show_collision
 

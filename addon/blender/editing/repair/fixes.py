@@ -11,32 +11,38 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.joints import estimate_masses, limit_positions, number_names, swap_stops
-from ....core.model import Array, Body, Shape
+from ....core.editing.edits import Edit
+from ....core.editing.joints import (
+    estimate_masses,
+    limit_positions,
+    number_names,
+    replace_visual_shape,
+    swap_stops,
+)
+from ....core.model import Array, Body, Shape, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import armature_settings, record_of, settings
-from ...data.conversion import read_shape, write_shape
+from ...data.conversion import read_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
-from ...data.properties.model import KnuckleObject
 from ...data.queries import all_parts, file_name, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
-from ...reconcile.rig_update import assign_ids, update_armature
-from ...reconcile.update import update_records
+from ...reconcile.rig_update import assign_ids, begin_edit, update_armature
+from ...reconcile.update import EditObjects, update, update_records
+from ...scene.collections import link_parts
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
-from ...scene.parts import create_missing
 from ...scene.placement import make_plan
 from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
-from ...scene.read.mechanism import document_ids, extract
+from ...scene.read.mechanism import document_ids, extract, extract_design
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.twins import read_records, unlink_twins
 from .missing_parts import REBUILD_LABEL
-from .rebuild import link_parts, rebuild
+from .rebuild import rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
 
 
@@ -54,7 +60,9 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
         and (frame.body, frame.name) in users
         and (frame.body is None or frame.body in bodies)
     }
-    create_missing(rig, make_plan(base, closed=False), {"FRAME": wanted}, Report())
+    state, now = begin_edit(rig), extract_design(rig)
+    after = replace(now, frames=[*now.frames, *(base.frames[int(number)] for number in wanted)])
+    update(rig, Edit(now, after), state, EditObjects(document=base))
     return list(wanted.values())
 
 
@@ -72,22 +80,22 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
     if mesh.users > 1:
         obj.data = mesh = mesh.copy()
     solid = fit_solid(mesh, np.ones(3))
-    if settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig):
+    place, is_ours = solid.frame, settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig)
+    if is_ours:
         frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _translation_only(solid.frame)
         _move_origin(obj, frame)
         place = affine_inverse(frame) @ solid.frame
-        is_mesh = solid.shape.type == "mesh" and solid.volume > 0.0
-        record.has_tensor = is_mesh
-        if is_mesh:
-            turn = place[:3, :3]
-            record.tensor = (turn @ (solid.tensor / solid.volume) @ turn.T).ravel().tolist()
-    else:
-        place = solid.frame
     pose = place @ solid.shape.pose
     pose[:3, 3] += np.array(record.com)
     if solid.shape.type == "mesh":  # meshes are written in the axes of their body
         pose = np.eye(4)
-    _replace_shape(obj, record, replace(solid.shape, pose=pose))
+    mechanism, shape = read_records(rig), replace(solid.shape, pose=pose)
+    inertia = body_by_id(mechanism)[record.source_id].inertia
+    if is_ours:
+        turn, is_mesh = place[:3, :3], shape.type == "mesh" and solid.volume > 0.0
+        inertia = turn @ (solid.tensor / solid.volume) @ turn.T if is_mesh else None
+    has_separate = any(row.has_child for row in record.shapes)
+    update_records(rig, replace_visual_shape(mechanism, record.source_id, shape, inertia, has_separate))
     return solid.shape.type, update_armature(rig)
 
 
@@ -107,29 +115,6 @@ def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
             child.matrix_basis = back @ child.matrix_basis
         else:
             child.matrix_parent_inverse = back @ child.matrix_parent_inverse
-
-
-def _replace_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> None:
-    """Replace the visual shape of a body; separate collision shapes stay."""
-    children = {record_of(child).shape: child for child in obj.children if record_of(child).role == "SHAPE"}
-    kept = [
-        (read_shape(shape), shape.collidable, shape.has_child, number) for number, shape in enumerate(record.shapes)
-    ]
-    apart = any(has_child for _shape, _collidable, has_child, _number in kept)
-    seen = [shape for shape, *_more in kept if shape.visual]
-    made.color = next((shape.color for shape in seen), None)
-    made.collision = not apart and any(shape.collision for shape in seen)
-    collidable = all(collidable for shape, collidable, *_more in kept if shape.visual)
-    stay = [row for row in kept if (row[0].collision if apart else not row[0].visual)]
-    record.shapes.clear()
-    for shape, can, has_child, old in [(made, collidable, False, -1), *stay]:
-        row = record.shapes.add()
-        write_shape(row, replace(shape, visual=old < 0))
-        row.collidable, row.has_child = can, has_child
-        if has_child and old in children:
-            number = len(record.shapes) - 1
-            record_of(children[old]).shape = number
-            record_of(children[old]).source_id = f"{record.source_id}/{number}"
 
 
 def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:

@@ -34,14 +34,11 @@ from ...data.queries import (
 from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
 from ...rig.joint_frames import JointBodyIds, has_lost_body, lost_ends, read_body, read_joint
-from ...scene.collections import has_base_name
+from ...scene.collections import ROLE_COLLECTIONS, has_base_name
+from ...scene.read.mechanism import own_ids
 
 #: Label of the remedy of findings about missing parts.
 REBUILD_LABEL = "Rebuild Missing Parts"
-#: Roles of the objects that represent parts of a model file, and the child collections that hold them.
-ROLE_COLLECTIONS = {
-    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
-}  # fmt: skip
 
 
 @dataclass
@@ -125,19 +122,26 @@ def unmoved_bodies(
 ) -> list[bpy.types.Object]:
     """Return the bodies that nothing in the armature moves.
 
-    The joints with bones connect them neither to the world nor to a body that a root bone carries.
+    The joints with bones connect them neither to the world nor to a body that a root bone carries. Copies have no
+    bones.
     """
     bones, roots = bone_counts_and_roots(rig)
+    objects, empties = list(bodies), list(empties)
+    ids = own_ids(objects) | own_ids(empties)
     beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
     for empty in empties:
-        joint, count = record_of(empty).joint, bones.get(record_of(empty).source_id, 0)
+        joint, count = record_of(empty).joint, bones.get(ids[empty], 0)
         if count and count >= _bone_count(joint):
             parent, child = joint.parent, joint.child
             beside.setdefault(parent, []).append(child)
             beside.setdefault(child, []).append(parent)
-    objects, carried = list(bodies), set[bpy.types.Object | None]()
+    carried = set[bpy.types.Object | None]()
     for start in (None, *objects, *beside):  # deleted bodies that Blender kept may be roots as well
-        reached = [start] if start not in carried and (start is None or record_of(start).source_id in roots) else []
+        reached = (
+            [start]
+            if start not in carried and (start is None or ids.get(start, record_of(start).source_id) in roots)
+            else []
+        )
         while reached:
             body = reached.pop()
             if body not in carried:
@@ -150,8 +154,6 @@ def _bone_count(joint: KnuckleJoint) -> int:
     return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
 
 
-#: Roles of the objects that represent parts of a model file.
-COLLECTION_ROLES = tuple(ROLE_COLLECTIONS)
 _MAX_NAMES = 3
 
 #: Objects of a mechanism by role.
@@ -320,7 +322,7 @@ def orphan_parts(scene: bpy.types.Scene, active: bpy.types.Object | None = None)
 
     It is the mechanism of ``active``, if that is such a part, else of the first one.
     """
-    lost = [obj for obj in scene.objects if record_of(obj).role in COLLECTION_ROLES and record_of(obj).model is None]
+    lost = [obj for obj in scene.objects if record_of(obj).role in ROLE_COLLECTIONS and record_of(obj).model is None]
     held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
     if not held:
         return []
@@ -341,7 +343,7 @@ def find_model_collection(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.
         for child in scene.collection.children_recursive
         if child.all_objects.get(obj.name) == obj
         and all(
-            record_of(each).model == model for each in child.all_objects if record_of(each).role in COLLECTION_ROLES
+            record_of(each).model == model for each in child.all_objects if record_of(each).role in ROLE_COLLECTIONS
         )
     ]
     names = ROLE_COLLECTIONS.values()

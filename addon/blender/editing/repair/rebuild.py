@@ -25,23 +25,21 @@ from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
 from ...data.properties import model as properties
-from ...data.queries import all_parts, child_collection, file_name, parts, parts_by_id
+from ...data.queries import all_parts, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...physics.simulation.setup import build_physics
 from ...physics.world.membership import scene_to_simulate_in
 from ...reconcile.build import store_mechanism_facts
-from ...reconcile.rig_update import begin_edit, physics_suspended
+from ...reconcile.rig_update import begin_edit
 from ...reconcile.update import EditObjects, update, update_records
 from ...rig.joint_frames import lost_ends
-from ...scene.collections import has_base_name
+from ...scene.collections import ROLE_COLLECTIONS, has_base_name, link_parts
 from ...scene.parts import missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract_design
-from ..symmetry.twins import read_records, refresh_restraints
+from ..symmetry.twins import read_records
 from .missing_parts import (
-    COLLECTION_ROLES,
-    ROLE_COLLECTIONS,
     NeededParts,
     described_mechanism,
     find_missing_parts,
@@ -218,7 +216,7 @@ def _is_role_collection(collection: bpy.types.Collection) -> bool:
 
 
 def _model_parts(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    return [obj for obj in bpy.data.objects if record_of(obj).model == rig and record_of(obj).role in COLLECTION_ROLES]
+    return [obj for obj in bpy.data.objects if record_of(obj).model == rig and record_of(obj).role in ROLE_COLLECTIONS]
 
 
 def _new_model_collection(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection:
@@ -263,17 +261,6 @@ def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: Re
         out.done.append(abbreviate_names(sorted(names), _MAX_NAMES))
     elif taken:
         out.done.append(abbreviate_names(sorted({ROLE_COLLECTIONS[record_of(obj).role] for obj in taken})))
-
-
-def link_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
-    """Link parts of a mechanism to its collections, instead of directly to scenes."""
-    for obj in objects:
-        folder = child_collection(rig, ROLE_COLLECTIONS[record_of(obj).role])
-        if folder.objects.get(obj.name) != obj:
-            folder.objects.link(obj)
-        for scene in bpy.data.scenes:
-            if scene.collection.objects.get(obj.name) == obj:
-                scene.collection.objects.unlink(obj)
 
 
 def _is_physics_object(obj: bpy.types.Object) -> bool:
@@ -401,11 +388,8 @@ def _update_parts(
     after = with_joints(with_bodies(now, [*new_bodies, *reshaped]), new_joints)
     after = replace(after, frames=[*now.frames, *frames], lights=[*now.lights, *lights])
     formats.complete_masses(document, out.report, tell_missing=False)
-    with physics_suspended(rig, out.report):
-        out.report.extend(update(rig, Edit(left, after), present, EditObjects(document=document)))
-        restored = {role: parts_by_id(rig, role) for role in before}
-        if new_bodies or new_joints:
-            refresh_restraints(rig, document, restored["BODY"], restored["JOINT"])
+    out.report.extend(update(rig, Edit(left, after), present, EditObjects(document=document)))
+    restored = {role: parts_by_id(rig, role) for role in before}
     ids = (restored[role].keys() - before[role].keys() for role in ("BODY", "JOINT"))
     relinked = relink_twins(read_records(rig), *ids)  # the document lacks twins that were linked after the import
     update_records(rig, relinked)

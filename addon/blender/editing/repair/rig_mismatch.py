@@ -11,17 +11,22 @@ from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ....core.model import Mechanism
 from ....core.report import FormatError, Report
 from ....core.transforms import inverse
 from ...data.access import armature_of, record_of, rest_parent_inverse
-from ...data.baseline import baseline_pose
+from ...data.baseline import bone_baseline
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, mechanism_bones, parts, parts_by_id
-from ...reconcile.rig_state import current_plan, set_design_pose
-from ...reconcile.rig_update import bone_baseline, existing_bones, is_moved_from_bones, moved_joints, update_armature
+from ...reconcile.rig_state import current_plan
+from ...reconcile.rig_update import (
+    attach_shapes,
+    existing_bones,
+    is_moved_from_bones,
+    moved_joints,
+    restore_designs,
+)
 from ...scene.armature import inverse_rest_matrices
 from ...scene.read.design_poses import DesignPoses, is_pose_as_built
 from ...scene.read.mechanism import extract
@@ -125,19 +130,7 @@ def restore_bones(rig: bpy.types.Object) -> Report:
     applied = bool(joints_with_applied_pose(rig))
     if applied:
         gone = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.parent == rig]
-    for obj in gone:
-        if obj.parent_type == "BONE":
-            bone = armature_of(rig).bones[obj.parent_bone]
-            obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
-        if record_of(obj).role == "BODY" and (applied or is_pose_as_built(obj, obj.matrix_basis)):
-            obj.matrix_basis = Matrix(baseline_pose(obj).tolist())
-        elif record_of(obj).role == "JOINT" and is_moved_from_bones(obj):
-            obj.matrix_basis = Matrix(unflatten_pose(bone_baseline(obj)).tolist())
-    return update_armature(rig)
-
-
-#: Tolerance of the entries of equal local matrices.
-_MATRIX_TOLERANCE = 1e-6
+    return restore_designs(rig, gone, applied)
 
 
 @dataclass
@@ -231,17 +224,6 @@ def detached_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.t
 
 
 def reattach_shapes(rig: bpy.types.Object, chosen: Iterable[bpy.types.Object]) -> None:
-    """Parent detached collision shapes to their bodies again.
-
-    They get their built pose if they still have that local matrix, else they stay where they are.
-    """
-    bpy.context.view_layer.update()
-    for obj, body in detached_shapes(rig):
-        if obj not in chosen:
-            continue
-        local = body.matrix_world.inverted_safe() @ obj.matrix_world
-        was_there = np.abs(np.array(obj.matrix_basis) - baseline_pose(obj)).max() <= _MATRIX_TOLERANCE
-        obj.parent, obj.parent_type, obj.matrix_parent_inverse = body, "OBJECT", Matrix()
-        if not was_there:
-            set_design_pose(obj, np.array(local, dtype=np.float64))
-    update_armature(rig)
+    """Parent detached collision shapes to their bodies again."""
+    wanted = set(chosen)
+    attach_shapes(rig, [(obj, body) for obj, body in detached_shapes(rig) if obj in wanted])

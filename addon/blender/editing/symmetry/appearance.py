@@ -27,6 +27,7 @@ from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_ba
 from ...data.conversion import flatten_pose, read_shape
 from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.datablocks import mesh_points
+from ...data.facts import COMMON_LIGHT_VALUES, copy_shown
 from ...data.queries import file_name, twins_by_part
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...reconcile.rig_update import assign_ids
@@ -34,6 +35,7 @@ from ...rig.joint_frames import read_body
 from ...scene.materials import have_same_color
 from ...scene.read.mechanism import extract
 
+_Objects = Collection[bpy.types.Object]
 #: Tolerance of equal surfaces, as a share of their size.
 _SURFACE_TOLERANCE = 5e-3
 
@@ -268,11 +270,7 @@ class MeshMirror:
     @cached_property
     def children(self) -> dict[bpy.types.Object, list[bpy.types.Object]]:
         """Shapes, frames and lights by the object that they are on, as they were when first asked for."""
-        out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-        for child in bpy.data.objects:
-            if child.parent is not None and record_of(child).role in {"SHAPE", "FRAME", "LIGHT"}:
-                out.setdefault(child.parent, []).append(child)
-        return out
+        return children_by_carrier()
 
     def put(self, obj: bpy.types.Object, twin: bpy.types.Object, flip: Array) -> bool:
         """Make the mesh, modifiers and materials of a twin mirror images of the other part's, as far as they are not.
@@ -391,6 +389,63 @@ def _max_distance(points: Array, others: Array) -> float:
     return max(tree.find(point)[2] for point in points.tolist())
 
 
+# ---------------------------------------------------------------- what is on bodies
+
+_ATTACHED_ROLES = {"SHAPE", "FRAME", "LIGHT"}
+
+
+def children_by_carrier() -> dict[bpy.types.Object, list[bpy.types.Object]]:
+    """Return the shapes, frames and lights by the object that they are on."""
+    out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for child in bpy.data.objects:
+        if child.parent is not None and record_of(child).role in _ATTACHED_ROLES:
+            out.setdefault(child.parent, []).append(child)
+    return out
+
+
+def carrier(obj: bpy.types.Object) -> bpy.types.Object:
+    """Return the body that a shape, frame or light is on; a body or joint itself."""
+    while obj.parent is not None and record_of(obj).role in _ATTACHED_ROLES:
+        obj = obj.parent
+    return obj
+
+
+def match_attachments(mine: _Objects, theirs: _Objects) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
+    """Return the counterpart on a twin, or None, of each shape, frame and light on a body or on a frame.
+
+    Collision shapes match by their index. Frames and lights match by the name of the other side or the same name, else
+    as the only remaining pair.
+    """
+    shapes, its = _shape_children(mine), _shape_children(theirs)
+    out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = [(own, its.get(k)) for k, own in shapes.items()]
+    for role in ("FRAME", "LIGHT"):
+        own, left = ([child for child in each if record_of(child).role == role] for each in (mine, theirs))
+        pairs: list[tuple[bpy.types.Object, bpy.types.Object | None]] = []
+        for child in own:
+            names = [*counterpart_names(file_name(child)), file_name(child)]
+            found = next((part for name in names for part in left if file_name(part) == name), None)
+            if found is not None:
+                left.remove(found)
+            pairs.append((child, found))
+        lone = [child for child, part in pairs if part is None]
+        if len(lone) == len(left) == 1:
+            pairs[pairs.index((lone[0], None))] = lone[0], left[0]
+        out += pairs
+    return out
+
+
+def with_attachments(twins: Mapping[bpy.types.Object, bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
+    """Return twins, followed by the counterparts of what is on them; what is on a frame follows the frame."""
+    out, children = {**twins}, children_by_carrier()
+    pairs = [(obj, twin) for obj, twin in out.items() if obj in children and twin in children]
+    for obj, twin in pairs:
+        for child, part in match_attachments(children.get(obj, ()), children.get(twin, ())):
+            if part is not None and out.keys().isdisjoint((child, part)):
+                out |= {child: part, part: child}
+                pairs.append((child, part))
+    return out
+
+
 # ---------------------------------------------------------------- images of bodies
 
 
@@ -450,11 +505,8 @@ def _translation(place: Array) -> Array:
 
 def _shape_children(children: Iterable[bpy.types.Object]) -> dict[int, bpy.types.Object]:
     """Return the children of a body that represent its collision shapes, by shape index."""
-    return {
-        record_of(child).shape: child
-        for child in children
-        if record_of(child).role == "SHAPE" and record_of(child).shape >= 0
-    }
+    shapes = ((record_of(child).shape, child) for child in children if record_of(child).role == "SHAPE")
+    return {number: child for number, child in shapes if number >= 0}
 
 
 def _mirror_shape_children(
@@ -503,7 +555,7 @@ def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: 
         [child for child in looks.children.get(each, ()) if record_of(child).role in {"FRAME", "LIGHT"}]
         for each in (holder, twin)
     )
-    for child, found in _match_attachments(mine, free):
+    for child, found in match_attachments(mine, free):
         part = found or _copy_to(child, twin)
         if found is None:
             name = next(iter(counterpart_names(file_name(child))), file_name(child))
@@ -511,42 +563,9 @@ def _mirror_attachments(holder: bpy.types.Object, twin: bpy.types.Object, flip: 
             write_name(part, name)
             if child.type == "LIGHT":
                 part.data = cast(bpy.types.Light, child.data).copy()
-        pose = rigid_matrix(child.matrix_basis)
-        turn = frame_flip(pose, flip, rigid_matrix(part.matrix_basis), upright=child.type == "LIGHT")
+        pose, there = (rigid_matrix(each.matrix_parent_inverse @ each.matrix_basis) for each in (child, part))
+        turn = frame_flip(pose, flip, there, upright=child.type == "LIGHT")
         _place_child(child, part, flip, turn)
         if child.type == part.type == "LIGHT":
-            _copy_light(child.data, part.data)
+            copy_shown(COMMON_LIGHT_VALUES, child, part)
         _mirror_attachments(child, part, turn, looks)
-
-
-def _match_attachments(
-    mine: list[bpy.types.Object], theirs: list[bpy.types.Object]
-) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
-    """Return the frame or light of a twin for each of the body, or None.
-
-    They match by the name of the other side or the same name, else as the only remaining pair.
-    """
-    out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = []
-    left = list(theirs)
-    for child in mine:
-        names = [*counterpart_names(file_name(child)), file_name(child)]
-        alike = [part for part in left if record_of(part).role == record_of(child).role]
-        found = next((part for name in names for part in alike if file_name(part) == name), None)
-        if found is not None:
-            left.remove(found)
-        out.append((child, found))
-    for role in ("FRAME", "LIGHT"):
-        lone = [child for child, part in out if part is None and record_of(child).role == role]
-        rest = [part for part in left if record_of(part).role == role]
-        if len(lone) == len(rest) == 1:
-            out[out.index((lone[0], None))] = lone[0], rest[0]
-    return out
-
-
-def _copy_light(lamp: Any, other: Any) -> None:
-    if lamp == other:
-        return
-    if lamp.type != other.type:
-        other.type = lamp.type
-        other = other.type_recast()
-    other.color, other.energy = lamp.color, lamp.energy

@@ -1,14 +1,14 @@
 """Symmetric editing: edits of one side of a mechanism with Blender's own tools are mirrored to the other side.
 
-Changed parts are compared with the local matrix and name at which their twin was last made symmetric
-(``data.baseline``). These are stored in the .blend, and so in every undo step: at any step they show which of the two
-sides was edited.
+Twins are bodies and joints, and the collision shapes, reference frames and lights on them. Changed ones are compared
+with the state at which their twin was last made symmetric (``data.baseline``). It is stored in the .blend, and so in
+every undo step: at any step it shows which of the two sides was edited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
@@ -18,13 +18,14 @@ from mathutils import Matrix
 
 from ....core.editing.sides import counterpart_names
 from ....core.editing.symmetry import copy_body_values, copy_values_to_twins
-from ....core.editing.twins import mirror_change
-from ....core.model import Plane
+from ....core.editing.twins import mirror_change, reflection_on
+from ....core.model import Array, Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
-from ...data.baseline import is_edited_since_mirror, record_mirror_state
+from ...data.baseline import are_reference_points_moved, edits_since_mirror, record_mirror_state
 from ...data.datablocks import still_exists
-from ...data.queries import parts, rigs_in, twins_among, twins_by_part
+from ...data.facts import COMMON_BODY_VALUES, copy_shown
+from ...data.queries import parts_by_role, rigs_in, twins_among, twins_by_part
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...events.handlers import Handlers, connect, disconnect
 from ...events.runtime_state import RuntimeState, end_state, state_of
@@ -32,6 +33,8 @@ from ...events.signals import Signal, emit, is_writing, writing_records
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix
 from ...reconcile.update import update_part_records
 from ...rig.joint_frames import read_parts
+from ...scene.read.applied_transforms import applied_mesh_transform
+from .appearance import carrier, with_attachments
 from .twins import assembled_values, ensure_plane, leading_parts, require_plane
 
 
@@ -76,7 +79,7 @@ def rename_objects(wanted: Mapping[bpy.types.Object, str]) -> None:
 
 
 def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
-    return plane.height(np.array(obj.matrix_basis.translation)) > 0.0
+    return plane.height(np.array(carrier(obj).matrix_basis.translation)) > 0.0
 
 
 # ---------------------------------------------------------------- bones
@@ -115,15 +118,92 @@ def _bone_role(bone: bpy.types.Bone) -> tuple[str, str, int]:
     return record.joint, record.root if not record.joint else "", record.step
 
 
-def mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
-    """Mirror the change of a part's transform since the last symmetric state to its twin; names are not changed."""
-    before = record_of(obj).mirrored_pose.copy()
-    if obj.matrix_basis == before:
+# ---------------------------------------------------------------- transforms and lights
+
+
+def mirror_properties(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
+    """Write what was edited of a part since the last symmetric state to its twin, except for the name."""
+    edited = edits_since_mirror(obj)
+    if "matrix_basis" in edited:
+        _mirror_transform(obj, twin, _parents_reflection(obj, twin, plane))
+    copy_shown([path for path in edited if path.startswith("data.")], obj, twin)
+
+
+def _mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, reflection: Array) -> None:
+    """Mirror the change of a part's local matrix, unless *Apply* (Ctrl+A) made it and nothing was seen to move."""
+    before, (own, its) = record_of(obj).mirrored_pose, (_DesignFactors.of(each) for each in (obj, twin))
+    now, there = own.design(obj.matrix_basis), its.design(twin.matrix_basis)
+    if own.are_other and (_is_same(now, before) or _is_same(_changed(now, now, there, reflection), there)):
         return
-    matrices = before, obj.matrix_basis, twin.matrix_basis
+    twin.matrix_basis = its.local(_changed(own.design(before), now, there, reflection))
+
+
+def _changed(before: Matrix, now: Matrix, twin: Matrix, reflection: Array) -> Matrix:
+    """Return the matrix of a twin after a part was moved, rotated or scaled (``mirror_change``)."""
+    matrices = before, now, twin
     poses, scales = [rigid_matrix(each) for each in matrices], [np.array(each.to_scale()) for each in matrices]
-    image, scale = mirror_change(poses, scales, plane)
-    twin.matrix_basis = Matrix((image @ np.diag([*scale, 1.0])).tolist())
+    image, scale = mirror_change(poses, scales, reflection)
+    return Matrix((image @ np.diag([*scale, 1.0])).tolist())
+
+
+def _is_same(one: Matrix, other: Matrix) -> bool:
+    return bool(np.allclose(np.array(one), np.array(other), rtol=0.0, atol=1e-5 * max(1.0, other.translation.length)))
+
+
+@dataclass(frozen=True)
+class _DesignFactors:
+    """Factors that turn a part's local matrix into its pose in the mechanism, or on what it is on.
+
+    They differ from the identity where a transform was applied to the mesh of a body (Ctrl+A), for it and what is on
+    it. None is the identity.
+    """
+
+    left: Matrix | None = None
+    right: Matrix | None = None
+
+    @classmethod
+    def of(cls, obj: bpy.types.Object) -> _DesignFactors:
+        """Return the factors of a body, joint, shape, frame or light."""
+        role = record_of(obj).role
+        if role == "BODY":
+            return cls(right=_applied(obj))
+        if role == "JOINT" or obj.parent is None or obj.matrix_parent_inverse == Matrix():
+            return cls()
+        applied = _applied(obj.parent)
+        hung = obj.matrix_parent_inverse.copy()
+        return cls(left=hung if applied is None else applied.inverted_safe() @ hung)
+
+    @property
+    def are_other(self) -> bool:
+        """True if any differs from the identity."""
+        return self != _DesignFactors()
+
+    def design(self, local: Matrix) -> Matrix:
+        """Return the pose, with scale, for a local matrix."""
+        out = local.copy() if self.left is None else self.left @ local
+        return out if self.right is None else out @ self.right
+
+    def local(self, design: Matrix) -> Matrix:
+        """Return the local matrix for a pose with scale."""
+        out = design if self.left is None else self.left.inverted_safe() @ design
+        return out if self.right is None else out @ self.right.inverted_safe()
+
+
+def _applied(obj: bpy.types.Object) -> Matrix | None:
+    is_moved = record_of(obj).role == "BODY" and are_reference_points_moved(obj)
+    return applied_mesh_transform(obj, obj.matrix_basis) if is_moved else None
+
+
+def _parents_reflection(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> Array:
+    """Return the reflection (4, 4) from the axes of a part's local matrix to those of its twin's."""
+    if record_of(obj).role in {"BODY", "JOINT"}:
+        return plane.reflection
+    parents: tuple[Any, Any] = obj.parent, twin.parent
+    one, other = (rigid_matrix(_DesignFactors.of(each).design(each.matrix_basis)) for each in parents)
+    return reflection_on(one, other, _parents_reflection(*parents, plane))
+
+
+# ---------------------------------------------------------------- pairs
 
 
 @dataclass
@@ -133,11 +213,13 @@ class _KnownTwins(RuntimeState):
     Attributes:
         twins: Twins by the part's ``session_uid``; None before they are collected, and when parts or their twins
             changed; empty without a mirror plane.
+        relinked: Bodies and joints (``session_uid``) that got another twin since then.
         selection: State of the selection when nothing of it was edited: compared in every frame while bones are posed,
             which takes a fraction of checking each part.
     """
 
     twins: dict[int, bpy.types.Object] | None = None
+    relinked: set[int] = field(default_factory=set)
     selection: tuple[list[str], bytes] | None = None
 
 
@@ -145,11 +227,12 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
     known = state_of(_KnownTwins, rig)
     found = known.twins
     if found is None:
-        pairs = twins_by_part(rig) if ensure_plane(rig) is not None else {}
+        pairs = with_attachments(twins_by_part(rig)) if ensure_plane(rig) is not None else {}
         found = known.twins = {obj.session_uid: twin for obj, twin in pairs.items()}
         for obj, twin in pairs.items():
-            if not record_of(obj).mirrored_name:
-                record_mirror_state(obj, twin)  # it was merged from another mechanism
+            if not record_of(obj).mirrored_name or carrier(obj).session_uid in known.relinked:
+                record_mirror_state(obj, twin)
+        known.relinked.clear()
     return found
 
 
@@ -172,40 +255,66 @@ def lacks_twins(rig: bpy.types.Object) -> bool:
 def start_live_mirror(rig: bpy.types.Object) -> None:
     """Start symmetric editing from the present state of a mechanism."""
     invalidate_twins()
-    for obj, twin in twins_by_part(rig).items():
+    for obj, twin in with_attachments(twins_by_part(rig)).items():
         record_mirror_state(obj, twin)
 
 
-def invalidate_twins(*_args: Any) -> None:
+def invalidate_twins() -> None:
     """Invalidate the collected twins."""
     end_state(_KnownTwins)
+
+
+def twin_changed(changed: bpy.types.Object | bpy.types.Armature) -> None:
+    """Invalidate the collected twins of a mechanism of which a part got another twin, or which got another plane."""
+    if isinstance(changed, bpy.types.Armature):
+        invalidate_twins()
+    elif (rig := record_of(changed).model) is not None:
+        known = state_of(_KnownTwins, rig)
+        known.twins = None
+        known.relinked.add(changed.session_uid)
 
 
 def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Mirror edited parts to their twins; return the number of pairs.
 
-    Parts that are not parented to the armature are skipped, since their local matrices are in other axes.
+    Parts that are parented elsewhere are skipped, since their local matrices are in other axes.
     """
     known = _collect_twins(rig)
     changed = [obj for obj in changed if obj.session_uid in known]
-    weighed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
+    solid = (obj for obj in changed if obj.rigid_body is not None and record_of(obj).role == "BODY")
+    weighed = {obj.session_uid: obj for obj in solid if is_mass_typed(obj)}
     for uid, twin in _find_twins(rig, weighed).items() if weighed else ():
         store_typed_mass(weighed[uid])
         apply_masses(weighed[uid])
         _mirror_body_values(weighed[uid], twin)
-    touched = {obj.session_uid: obj for obj in changed if is_edited_since_mirror(obj) and obj.parent == rig}
-    if not touched:
+    touched = {obj.session_uid: obj for obj in changed if edits_since_mirror(obj)}
+    found = _find_twins(rig, touched) if touched else {}
+    edited = {touched[uid]: twin for uid, twin in found.items() if _have_twin_parents(touched[uid], twin, rig)}
+    if not edited:
         return 0
-    edited = {touched[uid]: twin for uid, twin in _find_twins(rig, touched).items()}
     plane = require_plane(rig)
     leaders = leading_parts(edited, plane)
-    for obj, twin in leaders.items():
-        mirror_transform(obj, twin, plane)
+    for obj in sorted(leaders, key=_depth):  # what is on a body is mirrored in the new axes of that
+        mirror_properties(obj, leaders[obj], plane)
     rename_twins(leaders, plane)
     for obj, twin in edited.items():
         record_mirror_state(obj, twin)
     state_of(_KnownTwins, rig).selection = None  # outdated
     return len(leaders)
+
+
+def _have_twin_parents(obj: bpy.types.Object, twin: bpy.types.Object, rig: bpy.types.Object) -> bool:
+    """Return whether a body or joint is on the armature, or the parents of other parts are each other's twins."""
+    if record_of(obj).role in {"BODY", "JOINT"}:
+        return obj.parent == rig
+    one, other = obj.parent, twin.parent
+    if one is None or other is None or _collect_twins(rig).get(one.session_uid) != other:
+        return False
+    return _have_twin_parents(one, other, rig)
+
+
+def _depth(obj: bpy.types.Object) -> int:
+    return 0 if obj.parent is None else 1 + _depth(obj.parent)
 
 
 def resync_after_undo(rig: bpy.types.Object) -> None:
@@ -216,7 +325,7 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
         done again here. Undo restores what it stored, and so not the twin: of a pair, the part with the lower
         ``mirrored_count`` is the one that was restored, and its record has the transform of its twin.
     """
-    known = twins_by_part(rig)
+    known = with_attachments(twins_by_part(rig))
     mirror_edits(rig, known)
     behind = {o: m for o, m in known.items() if record_of(o).mirrored_count < record_of(m).mirrored_count}
     rename_objects({twin: record_of(obj).mirrored_twin_name for obj, twin in behind.items()})
@@ -268,16 +377,22 @@ def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:
 
 
 def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
-    """Return names and masses of the selected parts, and the local matrices of the selection.
+    """Return names, parents, masses and edited lights of the selected parts, and the local matrices of the selection.
 
     Names include the library, which distinguishes parts within a .blend.
     """
     places = np.empty(16 * len(selected), dtype=np.float32)
     selected.foreach_get("matrix_basis", places)
-    return [_name_and_mass(obj) if obj.parent == rig else "" for obj in selected], places.tobytes()
+    return [_described(obj, rig) for obj in selected], places.tobytes()
 
 
-def _name_and_mass(obj: bpy.types.Object) -> str:
+def _described(obj: bpy.types.Object, rig: bpy.types.Object) -> str:
+    parent = obj.parent
+    if parent is None:
+        return ""
+    if parent != rig:
+        lit = edits_since_mirror(obj) if obj.type == "LIGHT" else ""
+        return f"{obj.name_full} {parent.session_uid} {lit}"
     return obj.name_full if obj.rigid_body is None else f"{obj.name_full} {obj.rigid_body.mass}"
 
 
@@ -323,7 +438,7 @@ def mirror_body_change(obj: bpy.types.Object) -> None:
 def _mirror_body_values(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     """Mirror edited values of a body to its twin, and emit the signal for it."""
     mechanism = read_parts((obj, twin), (), rigid_design_pose)
-    edit = copy_body_values(mechanism, record_of(obj).source_id)
+    edit = copy_body_values(mechanism, record_of(obj).source_id, COMMON_BODY_VALUES)
     with writing_records():
         changed = update_part_records({record_of(twin).source_id: twin}, {}, edit)
     if changed:
@@ -365,7 +480,7 @@ def restart_live_mirror(armature: bpy.types.Armature) -> None:
     if rig is not None and armature_settings(armature).symmetric:
         start_live_mirror(rig)
     elif rig is not None:
-        for obj in (obj for role in ("BODY", "JOINT") for obj in parts(rig, role)):
+        for obj in (obj for objects in parts_by_role(rig).values() for obj in objects):
             record_of(obj).mirrored_name = ""
 
 
@@ -394,7 +509,7 @@ _HANDLERS: Handlers = (
     ("redo_post", after_undo_step),
     (Signal.VALUE, mirror_value_change),
     (Signal.BODY, mirror_body_change),
-    (Signal.TWIN, invalidate_twins),
+    (Signal.TWIN, twin_changed),
     (Signal.RIG_UPDATE, _rig_updated),
     (Signal.BONES_RENAMED, bones_renamed),
     (Signal.SYMMETRY, restart_live_mirror),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 
 import bpy
 import numpy as np
@@ -11,21 +10,15 @@ import numpy as np
 from ....core.editing import symmetry
 from ....core.editing.sides import find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate
-from ....core.editing.twins import mirror_restraint_records, reverse_restraint
+from ....core.editing.twins import mirror_restraints
 from ....core.model import Array, Mechanism, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
-from ...data.access import record_of, settings
+from ...data.access import record_of
 from ...data.baseline import record_mirror_state
-from ...data.conversion import (
-    initial_dof_coordinates,
-    mirror_plane_of,
-    set_mirror_plane,
-    store_mirrored_restraints,
-    with_mirrored_restraints,
-)
+from ...data.conversion import initial_dof_coordinates, mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
 from ...data.queries import (
     ids_among,
@@ -37,13 +30,12 @@ from ...data.queries import (
     twins_among,
     twins_by_part,
 )
-from ...reconcile.rig_state import current_tree, rigid_design_pose
+from ...reconcile.rig_state import RigState, current_tree, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 from ...reconcile.update import EditObjects, update, update_records, write_parts
 from ...rig.joint_frames import read_parts
-from ...scene.attachments import store_restraints
-from ...scene.read.mechanism import extract
-from .appearance import MeshMirror, dress_image, unchanged_meshes
+from ...scene.read.mechanism import extract, extract_design
+from .appearance import MeshMirror, carrier, dress_image, unchanged_meshes
 
 #: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
@@ -115,7 +107,7 @@ def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
         return {}
     active = bpy.context.view_layer.objects.active
     head = active if active in pairs else next(iter(pairs))
-    heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in pairs}
+    heights = {obj: plane.height(np.array(carrier(obj).matrix_basis.translation)) for obj in pairs}
     order = {obj: number for number, obj in enumerate(pairs)}
     on_its_side = {obj for obj in pairs if heights[obj] * heights[head] > 0.0}
 
@@ -215,7 +207,7 @@ def mirror_to_twins(
             present.pose,
         )
         report.extend(write_parts(rig, edit, present, EditObjects(dress=dress)))
-        mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
+        report.extend(_mirror_restraints(rig, chosen, between, present))
     for obj, twin in chosen.items():
         record_mirror_state(obj, twin)
     looks.report_all(report)
@@ -287,7 +279,7 @@ def create_twins(
         report.extend(update(rig, edit, present, EditObjects(dress=dress)))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
-        mirror_part_restraints(rig, pairs, between, *known, report)
+        report.extend(_mirror_restraints(rig, pairs, between, present))
     report.extend(_mirror_twin_keys(rig, {edit.copies[own] for own in edit.joints}, between))
     looks.report_all(report)
     return list(pairs.values()), report
@@ -377,78 +369,20 @@ def _joint_bodies(empty: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy
 
 # ---------------------------------------------------------------- restraints
 
-_Objects = Mapping[str, bpy.types.Object]
 
-
-def mirror_part_restraints(
-    rig: bpy.types.Object,
-    led: Iterable[bpy.types.Object],
-    plane: Plane,
-    bodies: _Objects,
-    joints: _Objects,
-    report: Report,
-) -> None:
-    """Mirror the restraints of parts to their twins, which are mirror images already. Physics has to be cleared before.
-
-    Args:
-        rig: The armature.
-        led: The bodies and joints that are mirrored.
-        plane: The mirror plane.
-        bodies: All bodies of the mechanism, by id.
-        joints: All joints, by id.
-        report: Gets the restraints that are left out.
-    """
-    base = _document_with_restraints(rig)
-    if base is None:
-        return
-    mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
-    images, left_out = mirror_restraint_records(mechanism, plane, *ids_among(rig, led))
+def _mirror_restraints(
+    rig: bpy.types.Object, led: Iterable[bpy.types.Object], plane: Plane, present: RigState
+) -> Report:
+    """Mirror the restraints of bodies and joints to their twins, which are mirror images already."""
+    report, document = Report(), read_document(rig)
+    if document is None or not document.restraints:
+        return report
+    edit, left_out = mirror_restraints(extract_design(rig), plane, *ids_among(rig, led))
     for name in left_out:
         report.warn(
             "restraint-not-mirrored",
             Message("Restraint {}: not mirrored, the twin of its joint does not support it", repr(name)),
             where=name,
         )
-    if images:
-        store_mirrored_restraints(rig, images)
-        refresh_restraints(rig, base, bodies, joints)
-
-
-def _document_with_restraints(rig: bpy.types.Object) -> Mechanism | None:
-    """Return the mechanism of a document if it has restraints; only documents of Shift have any."""
-    base = read_document(rig) if settings(rig).format == "shift" else None
-    return base if base is not None and base.restraints else None
-
-
-def reverse_restraints(rig: bpy.types.Object, joints: Collection[str]) -> None:
-    """Reverse the laws of the restraints of joints (ids) whose values changed sign.
-
-    Physics has to be cleared before.
-    """
-    base = _document_with_restraints(rig)
-    if base is None:
-        return
-    every = with_mirrored_restraints(rig, base.restraints)
-    changed = {number: reverse_restraint(item) for number, item in enumerate(every) if item.joint in joints}
-    if changed:
-        store_mirrored_restraints(rig, changed)
-        refresh_restraints(rig, base, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"))
-
-
-def refresh_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
-    """Store the restraints of a mechanism's document again for physics, with those that mirroring created or changed.
-
-    Args:
-        rig: The armature.
-        base: Mechanism of the document.
-        bodies: All bodies, by id; restraints on others are left out.
-        joints: All joints, by id.
-    """
-    if settings(rig).mirrored_restraints:
-        now, known = extract(rig), {joint.id for joint in base.joints}
-        made = [replace(joint, extra={}) for joint in now.joints if joint.id not in known]
-        every = with_mirrored_restraints(rig, base.restraints)
-        base = replace(base, bodies=now.bodies, joints=[*base.joints, *made], restraints=every)
-    there = [item for item in base.restraints if {*(item.bodies or ())} <= {None, *bodies}]
-    settings(rig).restraints.clear()
-    store_restraints(rig, replace(base, restraints=there), bodies, joints)
+    report.extend(write_parts(rig, edit, present))
+    return report

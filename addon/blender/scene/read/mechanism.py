@@ -43,8 +43,10 @@ from .design_poses import DesignPoses, design_as_seen
 from .edit_detection import edited_pose, was_moved
 from .shapes import (
     CollisionChildren,
+    are_reshaped,
     derive_inertia,
     derived_masses,
+    edited_shapes,
     has_inertia_of_shapes,
     is_uneven,
     read_body_shapes,
@@ -135,18 +137,28 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     >>> print(formats.save(rover, "out/rover.jm"))
     info: Document: objects 1 changed. All else is written as it was read
     """
-    mechanism, designs, bodies = _read_mechanism(model)
+    mechanism, designs, bodies, document = _read_mechanism(model)
     design_as_seen(designs, mechanism, bodies)
+    document.remove_orphans(mechanism)
     return mechanism
 
 
 def extract_design(rig: bpy.types.Object) -> Mechanism:
-    """Read a mechanism with every body where its object is designed, whatever carries it."""
+    """Read a mechanism for an edit: every body where its object is designed, whatever carries it.
+
+    It has all restraints that document and edits describe, also those of deleted parts, which ``extract`` leaves out.
+    """
     return _read_mechanism(rig)[0]
 
 
-def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, DesignPoses, Ids]:
-    """Read a mechanism as it is designed; return it, the design poses of its parts and the ids of its bodies."""
+def _read_mechanism(
+    model: bpy.types.Collection | bpy.types.Object | None,
+) -> tuple[Mechanism, DesignPoses, Ids, DocumentFacts]:
+    """Read a mechanism as it is designed.
+
+    Returns:
+        The mechanism, the design poses of its parts, the ids of its bodies, and what the document has.
+    """
     rig = require_rig(model)
     collection = model if isinstance(model, bpy.types.Collection) else collection_of(rig)
     if is_from_newer_release(rig):
@@ -190,7 +202,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
     pull(settings(rig), WORLD_PROPERTIES, mechanism.world)
     if mechanism.behaviours is not None:
         pull(settings(rig), ENGINE_PROPERTIES, mechanism.behaviours.engine)
-    return mechanism, designs, bodies
+    return mechanism, designs, bodies, before
 
 
 def _present_com(obj: bpy.types.Object, body: Body) -> Array:
@@ -294,6 +306,8 @@ class _PartReader:
             recorded.add("com")
         pull(record, BODY_PROPERTIES, body, recorded)
         body.name = file_name(obj)
+        follows = known is not None and known.id in self.derived
+        stated = edited_shapes(record.shapes, body.shapes) if follows else []
         shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
         body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
         if self.colored:
@@ -307,12 +321,11 @@ class _PartReader:
                 body.pose = without_rounding(body, before[0])
             if (scale != 1.0).any():
                 self._report_uneven_scale(obj, body, scale)
-                follows = known is not None and known.id in self.derived and has_inertia_of_shapes(body)
                 body.shapes = [scale_shape(shape, scale, body.com) for shape in body.shapes]
-                if follows:
-                    derive_inertia(body)
             if body.pose is not before[0]:
                 self.moved.add(own)
+        if follows and are_reshaped(stated, body.shapes) and has_inertia_of_shapes(body, stated):
+            derive_inertia(body)
         if self.designs.applied(obj) is not None:
             self.report.info(
                 "transform-applied",
@@ -483,7 +496,7 @@ class DocumentFacts:
         )
 
     def settle(self, mechanism: Mechanism) -> None:
-        """Remove what depended on deleted parts, and report the deleted and the removed parts."""
+        """Remove the joints of deleted bodies, and report the deleted and the removed parts."""
         report: Report = mechanism.report
         lost = self.names.keys() - {body.id for body in mechanism.bodies}
         present = {joint.id for joint in mechanism.joints}
@@ -492,7 +505,6 @@ class DocumentFacts:
                 report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
         if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
             mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
-        self._drop_orphans(mechanism, lost, self.joints.keys() - {joint.id for joint in mechanism.joints}, report)
 
     def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
         """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
@@ -503,13 +515,14 @@ class DocumentFacts:
         )
         return True
 
-    @staticmethod
-    def _drop_orphans(mechanism: Mechanism, lost: set[str], joints: set[str], report: Report) -> None:
-        """Remove the restraints of removed parts. Frames and lights were already left out when they were read."""
+    def remove_orphans(self, mechanism: Mechanism) -> None:
+        """Remove and report the restraints of deleted parts; frames and lights were left out when they were read."""
+        bodies = self.names.keys() - {body.id for body in mechanism.bodies}
+        joints = self.joints.keys() - {joint.id for joint in mechanism.joints}
         kept = []
         for item in mechanism.restraints:
-            if item.joint in joints or lost & {*(item.bodies or ())}:
-                report.info(
+            if item.joint in joints or bodies & {*(item.bodies or ())}:
+                mechanism.report.info(
                     "deleted",
                     Message("{} {} was deleted{}", "Restraint", repr(item.name), " with its body or joint"),
                     where=item.name,

@@ -233,12 +233,20 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
         derive_inertia(body)
 
 
-def has_inertia_of_shapes(body: Body) -> bool:
-    """Return whether the moments of inertia of a body are those of its shapes.
+def are_reshaped(before: Sequence[Shape], now: Sequence[Shape]) -> bool:
+    """Return whether shapes were moved, resized, added or removed."""
+    return len(before) != len(now) or any(
+        not np.array_equal(one.pose, other.pose) or one.size != other.size
+        for one, other in zip(before, now, strict=True)
+    )
+
+
+def has_inertia_of_shapes(body: Body, shapes: Sequence[Shape]) -> bool:
+    """Return whether the moments of inertia of a body are those of given shapes.
 
     In SKEL a body without any ``<inertia>`` has the unit tensor, whatever its shapes.
     """
-    tensor = moment_of_shapes(body.shapes, body.mass, body.com)
+    tensor = moment_of_shapes(shapes, body.mass, body.com)
     return (
         tensor is not None
         and body.inertia is not None

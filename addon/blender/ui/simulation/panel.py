@@ -243,6 +243,10 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
         if model.time_step or model.cfm:
             column.prop(model, "time_step")
         column.prop(model, "match_inertia")
+        if model.gait_inputs or model.format == "juice":
+            column = layout.column()
+            for name in ("standard_speed", "pose_delay", "pose_phase"):
+                column.prop(model, name)
         _draw_solver(context, layout, model)
         if is_simulated(rig):
             self.layout.separator()

@@ -389,6 +389,27 @@ def test_physics_that_cannot_be_built_does_not_keep_the_rest_away(
     assert named("Left Joint")
 
 
+def test_a_joint_and_its_body_that_were_duplicated_lack_a_bone(blank: Any) -> None:
+    """The panel says so at once, as the check does."""
+    import bpy
+
+    from addon.blender.data.access import record_of
+    from addon.blender.data.queries import parts
+    from tests.support.scenes import made, pick
+
+    rig = made("hexapod.jm")
+    knee = next(obj for obj in parts(rig, "JOINT") if obj.name == "Left Front Knee")
+    pick(knee, record_of(knee).joint.child)
+    assert lacks() == []
+    assert bpy.ops.object.duplicate() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (told,) = lacks()
+    assert "no bone for 'Left Front Tibia.001'" in told
+    assert offered()
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert lacks() == []
+
+
 # ---------------------------------------------------------------- physics
 
 

@@ -30,6 +30,22 @@ def codes(rig: Any) -> list[str]:
     return [row.code for row in settings(rig).findings]
 
 
+def prop_on(rig: Any, bone: str) -> Any:
+    """A user's empty that is parented to a bone."""
+    prop = bpy.data.objects.new(f"prop on {bone}", None)
+    bpy.context.scene.collection.objects.link(prop)
+    prop.parent, prop.parent_type, prop.parent_bone = rig, "BONE", bone
+    prop.location = (0.1, 0.2, 0.3)
+    bpy.context.view_layer.update()
+    return prop
+
+
+def on_bone(prop: Any) -> Any:
+    """Where an object is on the bone that it is parented to."""
+    rig = prop.parent
+    return np.array((rig.matrix_world @ rig.pose.bones[prop.parent_bone].matrix).inverted() @ prop.matrix_world)
+
+
 def told_at_export(path: Path, capfd: Any) -> str:
     capfd.readouterr()
     assert bpy.ops.export_scene.mechanism(filepath=str(path)) == {"FINISHED"}
@@ -82,6 +98,8 @@ def test_edited_bones_are_reported_and_put_back(
 ) -> None:
     rig, source = brought(name)
     assert not {"bones-edited", "rest-applied"} & set(codes(rig))
+    props = {bone: prop_on(rig, bone) for bone, _each in rig.data.bones.items()}
+    stood = {bone: on_bone(prop) for bone, prop in props.items()}
     harm(rig)
     found_now = codes(rig)
     assert code in found_now and "joint-moved" not in found_now
@@ -89,6 +107,9 @@ def test_edited_bones_are_reported_and_put_back(
     assert f"Warning: {message}" in told_at_export(tmp_path / f"bent{source.suffix}", capfd)
     assert bpy.ops.knuckle.fix_finding(index=codes(rig).index(code)) == {"FINISHED"}
     assert code not in codes(rig)
+    for bone, prop in props.items():
+        assert on_bone(prop) == pytest.approx(stood[bone], abs=1e-5), bone
+        bpy.data.objects.remove(prop)
     told_at_export(tmp_path / f"again{source.suffix}", capfd)
     assert (tmp_path / f"again{source.suffix}").read_bytes() == source.read_bytes()
 

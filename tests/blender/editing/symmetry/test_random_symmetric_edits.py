@@ -1,10 +1,10 @@
 """Random edits while editing is symmetric: after each the halves are mirror images, the mechanism is valid and its file
-says the same, and undo and redo are exact."""
+says the same, undo and redo are exact, and a .blend that was saved and opened goes on as before."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,21 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, parts_by_id
 from addon.blender.editing.symmetry.twins import adopt_linked_plane, link_twins, twin_candidates
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import joint_frame_world
-from addon.core.model import Body, Joint, Mechanism, Shape
+from addon.core.model import Body, Frame, Joint, Light, Mechanism, Shape
 from addon.core.validation import validate
+from tests.matrix.scenes import SCENES
 from tests.sequences.run import state
 from tests.support.scenes import made, pick, the_rig
 
-#: Files, steps with each and seeds: 500 edits in all, and 40 of a first seed in the fast suite.
-MODELS = ("hexapod.jm", "humanoid.skel", "Dihno2.jm", "fullbody1.skel", "rover.jm")
+#: Files, steps with each and seeds: 700 edits in all, and 56 of a first seed in the fast suite. Two are mechanisms of
+#: the edit matrix: on their twins are collision shapes and markers, or reference frames and lights.
+MODELS = ("hexapod.jm", "humanoid.skel", "Dihno2.jm", "fullbody1.skel", "rover.jm", "skel", "shift")
 STEPS, SEEDS, FEW = 25, (1, 2, 3, 4), 8
-#: Every so many steps the file is compared, an edit is undone and redone, and one is undone for good.
+#: Every so many steps the file is compared, an edit is undone and redone, one is undone for good, and the .blend is
+#: saved and opened.
 EACH = 5
 #: Largest difference of positions and lengths, as a share of the mechanism's size, and of other numbers.
 TOLERANCE = 2e-5
@@ -100,7 +104,7 @@ def freed(rng: random.Random, rig: Any) -> None:
 def tuned(rng: random.Random, rig: Any) -> None:
     empty = chosen(rng, rig, "JOINT")
     name = rng.choice(["damping", "friction", "stiffness", "gain", "max_force", "rest", "velocity", "servo_stiffness"])
-    for dof in record_of(empty).joint.dofs:
+    for dof in single_dofs(empty) if name in {"rest", "velocity"} else record_of(empty).joint.dofs:
         setattr(dof, name, rng.uniform(0.1, 3.0))
 
 
@@ -116,6 +120,54 @@ def posed(rng: random.Random, rig: Any) -> None:
     bone = rng.choice(list(rig.pose.bones))
     if not bone.lock_rotation[2]:
         bone.rotation_euler.z += rng.uniform(-0.3, 0.3)
+
+
+def attached(rng: random.Random, rig: Any, *roles: str) -> Any:
+    """Something on a twin that is on the other one too, or a twin if there is none."""
+    every = [obj for role in roles for obj in parts(rig, role) if other_name(obj.name) != obj.name]
+    every = [obj for obj in every if on_twin(obj) and (record_of(obj).role != "SHAPE" or record_of(obj).shape >= 0)]
+    if not every:
+        return chosen(rng, rig, "BODY")
+    obj = rng.choice(sorted(every, key=lambda each: each.name))
+    pick(obj)
+    return obj
+
+
+def on_twin(obj: Any) -> bool:
+    while obj is not None and record_of(obj).role != "BODY":
+        obj = obj.parent
+    return obj is not None and bool(record_of(obj).twin)
+
+
+def other_name(name: str) -> str:
+    """The name of a part of the matrix on the other side."""
+    return name.replace("left", "Right").replace("right", "Left").lower()
+
+
+def attached_placed(rng: random.Random, rig: Any) -> None:
+    """Move, turn or scale a collision shape, a reference frame or a light on a twin."""
+    obj = attached(rng, rig, "SHAPE", "FRAME", "LIGHT")
+    how = rng.choice(["move", "turn", "scale"] if record_of(obj).role == "SHAPE" else ["move", "turn"])
+    if how == "move":
+        obj.location = [x + rng.uniform(-0.1, 0.1) for x in obj.location]
+    elif how == "turn":
+        obj.matrix_basis = obj.matrix_basis @ Euler([rng.uniform(-0.4, 0.4) for _ in range(3)]).to_matrix().to_4x4()
+    else:
+        obj.scale *= rng.uniform(0.7, 1.4)
+
+
+def attached_renamed(rng: random.Random, rig: Any) -> None:
+    obj = attached(rng, rig, "FRAME", "LIGHT")
+    if record_of(obj).role != "BODY":
+        obj.name = f"{obj.name.split(' ')[0]} thing {rng.randrange(10**6)}"
+
+
+def lit(rng: random.Random, rig: Any) -> None:
+    obj = attached(rng, rig, "LIGHT")
+    if obj.type == "LIGHT":
+        obj.data.color = [rng.random() for _ in range(3)]
+        if rng.random() < 0.3:
+            obj.data.type = rng.choice(["POINT", "SPOT", "SUN"])
 
 
 def bone_renamed(rng: random.Random, rig: Any) -> None:
@@ -142,7 +194,7 @@ def mirrored(rng: random.Random, rig: Any) -> Any:
 
 EDITS: list[Edit] = [
     moved, moved, rotated, scaled, renamed, weighed, weighed_in_physics_tab, fixed, stopped, freed, tuned, colored,
-    posed, bone_renamed, retyped, swapped, mirrored,
+    posed, bone_renamed, retyped, swapped, mirrored, attached_placed, attached_placed, attached_renamed, lit,
 ]  # fmt: skip
 
 
@@ -165,7 +217,36 @@ def differences(mechanism: Mechanism) -> dict[tuple[str, str], str]:
         twin = joints.get(joint.twin or "")
         for what in joint_differences(joint, twin, bodies, flip, size) if twin is not None else ():
             out[f"joint {joint.id}", subject(what)] = f"{joint.name}: {what}"
+    for found in attachment_differences(mechanism, flip, size):
+        out[" ".join(found[:2]), found[2]] = " ".join(found)
     return out
+
+
+def attachment_differences(mechanism: Mechanism, flip: Any, size: float) -> Iterator[tuple[str, str, str]]:
+    """Yield kind and name of each frame and light on a twin that is no mirror image of that of the other name."""
+    bodies = {body.id: body for body in mechanism.bodies}
+    for kind, every in (("frame", mechanism.frames), ("light", mechanism.lights)):
+        known: dict[str, Frame | Light] = {part.name: part for part in every}
+        for part in known.values():
+            body = bodies.get(part.body or "")
+            its = known.get(other_name(part.name))
+            if body is None or body.twin not in bodies or its is None or its is part:
+                continue
+            if its.body != body.twin:
+                yield kind, part.name, "body"
+                continue
+            at, there = flip @ body.pose @ part.pose, bodies[body.twin].pose @ its.pose
+            if not near(at[:3, 3], there[:3, 3], size):
+                yield kind, part.name, f"place {at[:3, 3]} {there[:3, 3]}"
+            if not near(np.cross(at[:3, :3].T, there[:3, :3].T), np.zeros((3, 3))):
+                yield kind, part.name, f"axes {at[:3, :3]} {there[:3, :3]}"
+            if isinstance(part, Light) and isinstance(its, Light):
+                yield from ((kind, part.name, name) for name in ("type", "diffuse") if lit_otherwise(part, its, name))
+
+
+def lit_otherwise(light: Light, other: Light, name: str) -> bool:
+    one, two = getattr(light, name), getattr(other, name)
+    return bool(one != two) if isinstance(one, str) else not near(one, two)
 
 
 def subject(difference: str) -> str:
@@ -296,7 +377,7 @@ def test_halves_stay_mirror_images_for_long(blank: Any, model: str, seed: int, t
 def edit_at_random(model: str, seed: int, steps: int, folder: Path) -> None:
     """Make random edits of a model, and check it after each."""
     rng = random.Random(f"{model} {seed}")
-    rig = made(model, physics=seed % 2 == 0)
+    rig = placed(model, folder, physics=seed % 2 == 0)
     for found in twin_candidates(rig):  # files of SKEL name none
         known = parts_by_id(rig, found.kind.upper())
         link_twins((known[found.first], known[found.second]))
@@ -316,27 +397,51 @@ def edit_at_random(model: str, seed: int, steps: int, folder: Path) -> None:
         assert not found, "\n".join([*history, *found[:5]])
 
     for number in range(steps):
-        edit, before = rng.choice(EDITS), state()
+        edit, before = rng.choice(EDITS), whole_state()
         did = edit(rng, the_rig())
         if did is not None:
             did()
         bpy.ops.ed.undo_push(message=edit.__name__)  # before the handlers, as Blender does
         bpy.context.view_layer.update()
-        after = state()
+        after = whole_state()
         history.append(f"{number}: {edit.__name__} {bpy.context.object and bpy.context.object.name}")
         check()
         if number % EACH in {0, 3}:
             bpy.ops.ed.undo()
-            assert changed(state(), before) == [], history
+            assert changed(whole_state(), before) == [], history
             history.append("undone")
             check()
         if number % EACH == 0:
             bpy.ops.ed.redo()
-            assert changed(state(), after) == [], history
+            assert changed(whole_state(), after) == [], history
             history.append("redone")
+        if number % EACH == 4:
+            before, path = whole_state(), str(folder / "edited.blend")
+            bpy.ops.wm.save_as_mainfile(filepath=path, compress=False)
+            bpy.ops.wm.open_mainfile(filepath=path)
+            bpy.context.view_layer.update()
+            assert changed(whole_state(), before) == [], history
+            bpy.ops.ed.undo_push(message="opened")
+            history.append("opened")
+            check()
+
+
+def placed(model: str, folder: Path, physics: bool) -> Any:
+    """The armature of a model, or of a mechanism of the edit matrix."""
+    if model not in SCENES:
+        return made(model, physics=physics)
+    build(formats.load(SCENES[model].write(folder)), options=BuildOptions(gait=False, physics=physics))
+    bpy.context.view_layer.update()
+    return the_rig()
+
+
+def whole_state() -> dict[str, Any]:
+    """The state of the file with its lights."""
+    lights = {f"lights/{light.name}": (light.type, tuple(light.color), light.energy) for light in bpy.data.lights}
+    return state() | lights
 
 
 def changed(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """Return the differences between two states of the file."""
-    keys = [key for key in {*found, *wanted} if found.get(key) != wanted.get(key)]
+    """Return the differences between two states of the file, but for shapes of bones that are not in use."""
+    keys = [key for key in {*found, *wanted} if found.get(key) != wanted.get(key) and "/WGT-" not in key]
     return sorted(f"{key}: {wanted.get(key)!r} -> {found.get(key)!r}" for key in keys)[:5]
