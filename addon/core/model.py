@@ -10,7 +10,7 @@ where ``J`` is the product of its degrees of freedom in their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar
@@ -62,10 +62,13 @@ def first_indices(dofs: Iterable[HasKind]) -> list[int]:
     return [*accumulate((DOF_SIZE[dof.kind] for dof in dofs), initial=0)]
 
 
-def dof_slices(dofs: Sequence[_AnyDof]) -> Iterator[tuple[_AnyDof, slice]]:
+def dof_slices(dofs: Iterable[_AnyDof]) -> Iterator[tuple[_AnyDof, slice]]:
     """Yield each degree of freedom of a joint with the slice of its values among the joint's."""
-    ends = first_indices(dofs)
-    yield from zip(dofs, map(slice, ends, ends[1:]), strict=True)
+    first = 0
+    for dof in dofs:
+        end = first + DOF_SIZE[dof.kind]
+        yield dof, slice(first, end)
+        first = end
 
 
 def are_angles(dofs: Iterable[HasKind]) -> list[bool]:

@@ -100,3 +100,14 @@ def bone_record(bone: bpy.types.Bone) -> KnuckleBone:
 def action_record(action: bpy.types.Action) -> KnuckleAction:
     """Return the property group of an Action: its kind, its mechanism and the files that it came from."""
     return cast(KnuckleAction, action.knuckle)  # type: ignore[attr-defined]
+
+
+def has_base_name(named: bpy.types.ID | bpy.types.Constraint, name: str) -> bool:
+    """Return whether a data-block or constraint has a given name, apart from a number that Blender may have added."""
+    return named.name == name or NUMBER_SUFFIX.sub("", named.name) == name
+
+
+def find_child_collection(parent: bpy.types.Collection | None, name: str) -> bpy.types.Collection | None:
+    """Return the child of a collection with this name, which Blender may have numbered; None without one."""
+    children = parent.children if parent is not None else ()
+    return next((child for child in children if has_base_name(child, name)), None)

@@ -21,7 +21,7 @@ from ..compat import action_curves, played_action
 from .access import armature_of, bone_record, record_of
 from .conversion import initial_dof_coordinates
 from .properties.action import KnuckleServoName
-from .queries import RigParts, file_name, parts
+from .queries import RigParts, file_name, parts_by_id
 
 _PREFIX = 'pose.bones["'
 
@@ -177,7 +177,7 @@ def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[
         without them.
     """
     bones = (found or RigParts(rig)).roots
-    bodies = {record_of(obj).source_id: obj for obj in reversed(parts(rig, "BODY"))} if bones else {}
+    bodies = parts_by_id(rig, "BODY") if bones else {}
     named = ((body, file_name(bodies[body]) if body in bodies else bones[body]) for body in bones)
     return {
         ROOT_KEY_PREFIX + body: [

@@ -25,7 +25,7 @@ from .access import armature_of, armature_settings, record_of, rest_parent_inver
 from .baseline import record_baseline_name, write_name
 from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
-from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
+from .queries import is_foreign, is_in_scene, is_numbered_copy, parts, parts_by_id
 from .rigid_bodies import collision_children, is_collision_child
 
 
@@ -50,7 +50,7 @@ def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | 
     if not lacking:
         return
     some_came = any(map(is_collision_child, parts(rig, "SHAPE")))
-    originals = {record_of(obj).source_id: obj for obj in parts(first, "BODY")} if first is not None else {}
+    originals = parts_by_id(first, "BODY") if first is not None else {}
     children = collision_children(first) if first is not None else {}
     for obj, numbers in lacking.items():
         record = record_of(obj)

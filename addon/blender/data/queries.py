@@ -14,6 +14,7 @@ from .access import (
     armature_of,
     armature_settings,
     bone_record,
+    find_child_collection,
     is_renamed,
     original_of,
     record_of,
@@ -310,9 +311,8 @@ def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
 def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
     """Return the child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``; create it if missing."""
     parent = settings(rig).collection
-    for child in parent.children:
-        if child.name.split(".")[0] == name:
-            return child
+    if found := find_child_collection(parent, name):
+        return found
     made = bpy.data.collections.new(name)
     parent.children.link(made)
     return made
@@ -354,9 +354,7 @@ def copy_of(obj: bpy.types.Object, copy: bpy.types.Object | None, role: str) -> 
 
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
     """Return the mechanism's child collection of helpers; without one, as in a file of 1.0, that of the joints."""
-    children = settings(rig).collection.children
-    found = next((child for child in children if child.name.split(".")[0] == HELPERS), None)
-    return found or child_collection(rig, "Joints")
+    return find_child_collection(settings(rig).collection, HELPERS) or child_collection(rig, "Joints")
 
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.model import Dof
 from ...core.stops import StopPair
-from ..data.access import record_of
+from ..data.access import has_base_name, record_of
 from ..data.conversion import PosedDofs, dofs_of_bones, read_stops
 from ..data.datablocks import set_bone_property
 from ..data.properties.joint import KnuckleDof
@@ -126,7 +126,7 @@ def update_all_bone_limits(rig: bpy.types.Object) -> None:
 
 def is_stop_constraint(constraint: bpy.types.Constraint) -> bool:
     """Return whether a bone's constraint is one of our limit constraints."""
-    return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
+    return has_base_name(constraint, _NAME) and constraint.type in _TYPES.values()
 
 
 def set_bone_limits(rig: bpy.types.Object, stops: Mapping[str, Sequence[ChannelStops]]) -> None:

@@ -19,7 +19,7 @@ from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import bone_path, is_screw_driver_curve
 from ..data.conversion import PosedDofs
 from ..data.datablocks import BulkObjects, set_bone_property
-from ..data.queries import mechanism_bones, parts
+from ..data.queries import mechanism_bones, parts_by_id
 from ..rig.ball_channels import block_bone_channels
 from ..rig.bone_limits import ChannelStops, set_bone_limits, stops_of_dofs
 from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, has_dial, show_dials
@@ -183,7 +183,7 @@ def set_up_pose_bones(
         The stops of the bones.
     """
     poses, is_new = dict(rig.pose.bones.items()), [old is None for old in present] or [True] * len(names)
-    empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
+    empties = parts_by_id(rig, "JOINT")
     dependent = {own for own, empty in empties.items() if record_of(empty).joint.is_dependent}
     remove_screw_drivers(rig, names)
     dofs = {name: _dofs_of_bone(bone) for name, bone in zip(names, plan.bones, strict=True)}

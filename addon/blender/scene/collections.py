@@ -12,7 +12,7 @@ import bpy
 
 from ...core.editing.edits import Edit, active_paths, lacks_body, parent_assembly_path
 from ...core.model import Assembly, body_by_id, joint_by_id
-from ..data.access import NUMBER_SUFFIX, record_of, settings
+from ..data.access import has_base_name, record_of, settings
 from ..data.queries import HELPERS, child_collection
 from ..rig.dials import EMPTY_TYPE
 
@@ -101,11 +101,6 @@ class ModelCollections:
             return
         for layer in scene.view_layers:
             _exclude(layer.layer_collection, set(self._off))
-
-
-def has_base_name(collection: bpy.types.Collection, name: str) -> bool:
-    """Return whether a collection has a given name, apart from a number that Blender may have appended."""
-    return collection.name == name or NUMBER_SUFFIX.sub("", collection.name) == name
 
 
 def _exclude(layer: bpy.types.LayerCollection, off: set[bpy.types.Collection]) -> None:

@@ -12,7 +12,7 @@ from ....core.loops.linkage_solver import Linkage, find_linkages
 from ....core.model import Array
 from ....core.report import Message
 from ...data.access import record_of
-from ...data.queries import parts
+from ...data.queries import parts_by_id
 from ...rig.pose_channels import set_dependent
 from .live_solver import invalidate_loops, loops_mechanism
 
@@ -87,7 +87,7 @@ class _InputChoice:
     def __init__(self, rig: bpy.types.Object, positions: Mapping[str, Array] = _FILE_POSITIONS) -> None:
         mechanism = loops_mechanism(rig)
         tree = spanning_tree(mechanism)
-        self.empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
+        self.empties = parts_by_id(rig, "JOINT")
         self.linkages = find_linkages(mechanism, tree)
         self._start = {joint.id: joint.initial for joint in mechanism.joints} | {**positions}
         self._usual = input_joint_order(mechanism, tree)

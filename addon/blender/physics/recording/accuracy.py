@@ -26,7 +26,7 @@ from ....core.run_metrics import (
 from ...data.access import record_of, settings, world_of
 from ...data.conversion import read_dofs, store_message
 from ...data.properties.model import DRIVE_ITEMS
-from ...data.queries import file_name, parts, simulated_copies, simulates_here, simulation_scene_of
+from ...data.queries import file_name, parts, parts_by_id, simulated_copies, simulates_here, simulation_scene_of
 from ...data.rigid_bodies import collision_children, total_mass
 from ...rig.joint_frames import joint_sides
 from ..actuators.joint_state import gather_joint_state
@@ -223,7 +223,7 @@ def store_accuracy(rig: bpy.types.Object, recording: Recording, accuracy: Simula
     frames = f"{recording.frames[0]:g}", f"{recording.frames[-1]:g}"
     store_message(kept, "run", Message("{}, frames {} to {}", drives, *frames))
     kept.joints.clear()
-    empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
+    empties = parts_by_id(rig, "JOINT")
     for joint in accuracy.joints:
         row = kept.joints.add()
         for name in _FIELDS:

@@ -21,7 +21,7 @@ from ....core.report import FormatError
 from ....core.transforms import affine_inverse
 from ...animation.keying import key_bone_paths
 from ...compat import use_action
-from ...data.access import action_record, armature_of, model_uid, record_of, settings
+from ...data.access import action_record, armature_of, has_base_name, model_uid, record_of, settings
 from ...data.queries import child_collection, parts, rigs_in
 from ...scene.temporary_scene import operator_context, scratch_scene
 from ..actuators.joint_state import JointStateArrays
@@ -182,7 +182,7 @@ def _body_key_constraints(obj: bpy.types.Object, holder: bpy.types.Object) -> li
 
 def is_body_key_constraint(held: bpy.types.Constraint) -> bool:
     """Return whether a constraint of a body is one that moves it to its own keyframes."""
-    return held.type == "COPY_TRANSFORMS" and held.name.split(".")[0] == _NAME
+    return held.type == "COPY_TRANSFORMS" and has_base_name(held, _NAME)
 
 
 def _body_key_bone(obj: bpy.types.Object, holder: bpy.types.Object) -> str | None:

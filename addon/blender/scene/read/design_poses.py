@@ -24,7 +24,7 @@ from ...data.access import armature_of, record_of, rest_parent_inverse
 from ...data.baseline import baseline_pose
 from ...data.channels import bone_of_path
 from ...data.conversion import flatten_pose, unflatten_pose
-from ...data.queries import joint_bones, parts, root_bones, servo_bones
+from ...data.queries import joint_bones, parts, parts_by_id, root_bones, servo_bones
 from .applied_transforms import applied_mesh_transform, applied_upright
 from .edit_detection import MeshEditCache, can_detect_mesh_edit, mesh_was_edited
 
@@ -55,7 +55,7 @@ def placing_joint_ids(rig: bpy.types.Object) -> set[str]:
 
 def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
     """Return the rank of each root body by its id: those with keyframes first, then by the number of bodies carried."""
-    objects = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
+    objects = parts_by_id(rig, "BODY")
     carried: dict[str, list[str]] = {}
     moved = set()
     known = set(placing)

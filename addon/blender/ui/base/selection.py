@@ -7,20 +7,13 @@ from typing import cast
 import bpy
 
 from ...compat import is_bone_selected, select_bone
-from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ...data.queries import joint_bones, parts_by_id, servo_bones
+from ...data.access import armature_of, armature_settings, bone_record, find_child_collection, record_of, settings
+from ...data.queries import is_part, joint_bones, parts_by_id, servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
     """Return the collection of a mechanism's joint empties; None if it was deleted."""
-    collection = settings(rig).collection
-    children = collection.children if collection is not None else ()
-    return next((child for child in children if child.name.split(".")[0] == "Joints"), None)
-
-
-def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether an object is a joint of this mechanism; motors and the user's objects are not."""
-    return record_of(obj).role == "JOINT" and record_of(obj).model == rig
+    return find_child_collection(settings(rig).collection, "Joints")
 
 
 def part_bone(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
@@ -33,16 +26,18 @@ def part_bone(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
 def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object | None:
     """Return the active joint, the joint of the active bone, or the joint that moves the active body; else None."""
     active = context.view_layer.objects.active
-    if active is not None and is_joint(active, rig):
+    if active is not None and is_part(active, rig, "JOINT"):
         return active
     bone = armature_of(rig).bones.active
-    if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+    if active is not None and is_part(active, rig, "BODY"):
         bone = armature_of(rig).bones.get(active.parent_bone)
     wanted = bone_record(bone).joint if bone is not None else ""
     joints = joints_collection(rig)
     if not wanted or joints is None:
         return None
-    return next((obj for obj in joints.all_objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
+    return next(
+        (obj for obj in joints.all_objects if is_part(obj, rig, "JOINT") and record_of(obj).source_id == wanted), None
+    )
 
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
@@ -92,7 +87,7 @@ def select_joint_row(armature: bpy.types.Armature, row: int) -> None:
     """Select the joint of a row that was clicked."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None else None
-    if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
+    if joints is not None and 0 <= row < len(joints.all_objects) and is_part(joints.all_objects[row], rig, "JOINT"):
         select_part(bpy.context, rig, joints.all_objects[row])
 
 
@@ -102,7 +97,9 @@ def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str
         return {pose.name for pose in rig.pose.bones if is_bone_selected(pose)}
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
     chains = joint_bones(rig)
-    of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
+    of_joints = {
+        bone for obj in chosen if is_part(obj, rig, "JOINT") for bone in chains.get(record_of(obj).source_id, ())
+    }
     return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := part_bone(rig, obj))}
 
 

@@ -13,7 +13,7 @@ from ....core.report import Message, abbreviate_names, count_with_noun, join_mes
 from ....core.transforms import rotation_vector
 from ...data.access import record_of, settings
 from ...data.channels import servo_channels
-from ...data.queries import is_foreign, rig_of
+from ...data.queries import is_foreign, is_part, rig_of
 from ...data.rigid_bodies import displayed_mass
 from ...editing.joints import (
     copy_limb,
@@ -244,7 +244,7 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         """Draw the panel."""
         layout = self.layout
         rig, active = active_model(context), context.view_layer.objects.active
-        if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+        if active is not None and rig is not None and is_part(active, rig, "BODY"):
             column = property_layout(layout.column())
             column.prop(record_of(active), "mass")
             column.prop(record_of(active), "immobile")

@@ -16,11 +16,10 @@ from ...animation.motion_checks import ServoRow, cached_rows
 from ...animation.pose_library import key_state
 from ...data.access import record_of
 from ...data.conversion import dofs_with_parts, is_angle
-from ...data.queries import chain_bones, file_name
+from ...data.queries import chain_bones, file_name, is_part
 from ...locale import CONTEXT, translated
 from ..base.operators import active_model
 from ..base.panels import sidebar_width
-from ..base.selection import is_joint
 from ..servos.sliders import Slider, servo_sliders
 from .stops import selected_joints
 
@@ -139,7 +138,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         flags = [
             self.bitflag_filter_item
             if rig is not None
-            and is_joint(obj, rig)
+            and is_part(obj, rig, "JOINT")
             and wanted in joint_label(obj).lower()
             and matches_kind(obj, shown.kind, selected)
             else 0
@@ -182,7 +181,7 @@ def list_order(
     """Return the position of each object in the list; empty for file order."""
     if rig is None or shown.order == "FILE":
         return []
-    joints = [obj if is_joint(obj, rig) else None for obj in objects]
+    joints = [obj if is_part(obj, rig, "JOINT") else None for obj in objects]
     if shown.order == "NAME":
         keys: list[Any] = ["" if obj is None else joint_label(obj).lower() for obj in joints]
     else:

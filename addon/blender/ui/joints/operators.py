@@ -11,7 +11,7 @@ from ....core.report import Message, count_with_noun
 from ...data.access import record_of, settings
 from ...data.conversion import dof_records, is_angle
 from ...data.properties.joint import KnuckleDof
-from ...data.queries import file_name, parts, twin_of
+from ...data.queries import file_name, is_part, parts, twin_of
 from ...editing.joint_settings import (
     COPIED_FIELDS,
     JointValues,
@@ -22,7 +22,7 @@ from ...editing.joint_settings import (
 )
 from ...locale import translated
 from ..base.operators import ModelOperator, Result, active_model, polled_model, report_message
-from ..base.selection import active_joint, is_joint, joints_collection
+from ..base.selection import active_joint, joints_collection
 from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
 from .stops import JointsOperator, selected_joints
 
@@ -69,7 +69,7 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
         wanted = self.filter_name.lower()
         shown = []
         for obj in objects:
-            fits = rig is not None and is_joint(obj, rig) and len(record_of(obj).joint.dofs) > 0
+            fits = rig is not None and is_part(obj, rig, "JOINT") and len(record_of(obj).joint.dofs) > 0
             fits = fits and wanted in joint_label(obj).lower() and matches_kind(obj, self.kind, selected)
             shown.append(self.bitflag_filter_item if fits else 0)
         return shown, []
@@ -81,8 +81,8 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
         joint = record_of(item).joint
         column, columns = layout.column(align=True), table_columns(record_of(item).model)
         picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
-        for name, dof, is_part in dof_rows(item):
-            if is_part:
+        for name, dof, is_axis in dof_rows(item):
+            if is_axis:
                 _draw_row(column, dof, name, "BLANK1", [("" if f in _SERVO_COLUMNS else f, t) for f, t in columns])
             else:
                 _draw_row(column, dof, name, picture, columns, stops=dof.kind not in {"ball", "free"})
