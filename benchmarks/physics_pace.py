@@ -21,7 +21,7 @@ from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.animation.loops.live_solver import live_loops, solver_suspended
 from addon.blender.physics.simulation.controller import ModelController
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import initial_joint_position, input_joint_order
+from addon.core.loops.closure import input_joint_order
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism, Restraint, Shape, World
 from benchmarks import physics
@@ -151,7 +151,7 @@ def held() -> Iterator[tuple[str, float, float]]:
     took = {}
     for stopped in (False, True):
         mechanism = crank_rocker(0.8)
-        start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+        start = {joint.id: joint.initial for joint in mechanism.joints}
         if stopped:
             rocker = next(joint.dofs[0] for joint in mechanism.joints if joint.id == "D")
             rocker.lower, rocker.upper = -0.15, 0.15
