@@ -9,6 +9,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
+from ....core.model import DOF_SIZE
 from ....core.report import Message, format_number
 from ....core.stops import StopPair
 from ...animation.frame_time import Clock
@@ -108,7 +109,7 @@ def dof_rows(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
     for number, (dof, axes) in enumerate(dofs_with_parts(joint)):
         own = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
         yield own, dof, False
-        if dof.kind in {"ball", "free"}:
+        if dof.kind in {"ball", "free"} and len(axes) == DOF_SIZE[dof.kind]:
             for at, part in enumerate(axes):
                 yield f"{own}/{part.name or 'xyz'[at % 3]}", part, True
 

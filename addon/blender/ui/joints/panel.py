@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 
+from ....core.model import DOF_SIZE
 from ....core.report import Message, count_with_noun
 from ...animation.loops.live_solver import rigid_loop_joints
 from ...animation.motion_checks import cached_rows
@@ -144,7 +145,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         for dof, axes in dofs_with_parts(joint):
             if dof.kind in {"ball", "free"}:
                 layout.label(text=translated(Message("Rotates freely ({})", dof.kind)))
-                for number, part in enumerate(axes):
+                for number, part in enumerate(axes if len(axes) == DOF_SIZE[dof.kind] else ()):
                     _draw_stops(layout, part, part.name or "XYZ"[number % 3])
                 continue
             if 0 <= dof.step < len(chain):
