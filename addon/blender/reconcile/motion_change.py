@@ -60,27 +60,32 @@ def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[
     return found
 
 
-@dataclass(frozen=True)
-class SolvedMotion:
-    """Motion of a joint that follows a closed loop, in an Action.
+@dataclass
+class _ConvertedKeys:
+    """Keyframes of a joint in an Action: of one with other values after an edit, or of one that follows a closed loop.
 
     Attributes:
         action: The Action.
         joint: Id of the joint.
         frames: Frames (n,).
-        values: Its values (n, size) there.
-        given: Mask (n,) of the keyframes of the loop's input joints; the other frames are between them.
+        values: Values (n, size).
         how: Interpolation (n,).
-        course: What holds beyond the keyframes: a constant value, or cycles as an input joint has them.
+        given: Mask (n,) of the keyframes that were there, of the joint or of the inputs of its loop; the others are
+            between them.
+        course: A curve of the joint, or of an input, for what holds beyond the keyframes.
+        is_constant: The joint did not move.
+        is_muted: Its curves were muted.
     """
 
     action: bpy.types.Action
     joint: str
     frames: Array
     values: Array
-    given: NDArray[np.bool_]
     how: NDArray[np.int32]
+    given: NDArray[np.bool_]
     course: CurveData
+    is_constant: bool = False
+    is_muted: bool = False
 
 
 class KeyframePoses:
@@ -186,10 +191,10 @@ def _loop_values(
     return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
 
 
-def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[SolvedMotion]:
+def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[_ConvertedKeys]:
     """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), in every Action."""
     loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
-    out = list[SolvedMotion]()
+    out = list[_ConvertedKeys]()
     for action in present.actions if loops else ():
         curves = _unmuted_curves(rig, action)
         for loop in loops:
@@ -207,7 +212,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
             course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
             solved = _loop_values(rig, loop, inputs, curves, frames.tolist())
             out += [
-                SolvedMotion(action, joint, frames, solved[joint], np.isin(frames, given), how, course)
+                _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
                 for joint in solved
                 if joint not in inputs
             ]
@@ -239,33 +244,6 @@ def _curve_values(
             turn = block_rotation(rig, channel.bone)
             columns += list(coordinates_from_keys(places, np.array(found[:4]).T, turn, channel.is_reversed, free).T)
     return np.array(columns).T.reshape(len(frames), len(own))
-
-
-@dataclass
-class _ConvertedKeys:
-    """Keyframes of a joint in an Action, in its new values.
-
-    Attributes:
-        action: The Action.
-        joint: Id of the joint.
-        frames: Frames (n,).
-        values: New values (n, size).
-        how: Interpolation (n,).
-        given: Mask (n,) of the keyframes that were there; the others are between them.
-        course: A curve of the joint as it was, for what holds beyond the keyframes.
-        is_constant: The joint did not move.
-        is_muted: Its curves were muted.
-    """
-
-    action: bpy.types.Action
-    joint: str
-    frames: Array
-    values: Array
-    how: NDArray[np.int32]
-    given: NDArray[np.bool_]
-    course: CurveData
-    is_constant: bool = False
-    is_muted: bool = False
 
 
 class KeyConversion:
@@ -328,11 +306,8 @@ class KeyConversion:
             values = each.values if change is None else change.converted(each.values)
             is_retyped = dof_kinds(before[each.joint]) != dof_kinds(after[each.joint])
             if action is not None:
-                is_constant = np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE
-                keys = _ConvertedKeys(
-                    action, each.joint, each.frames, values, each.how, each.given, each.course, bool(is_constant)
-                )
-                self._solved.append((keys, is_retyped))
+                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
+                self._solved.append((replace(each, action=action, values=values, is_constant=is_constant), is_retyped))
 
     def _report_lost(
         self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
