@@ -134,7 +134,7 @@ def test_an_import_is_an_update_from_an_empty_mechanism(blank: Any, path: Path) 
 
 
 def is_rounded(one: Any, other: Any) -> bool:
-    """Whether two numbers, or arrays of them, differ by the rounding of 32 bits alone."""
+    """Comparison of two numbers, or arrays of them: true if they differ by the rounding of 32 bits alone."""
     if isinstance(one, (float, tuple)) and isinstance(other, type(one)):
         return bool(np.allclose(one, other, rtol=1e-6, atol=1e-6))
     return False

@@ -339,7 +339,7 @@ def test_collision_shapes_are_shown_and_hidden_with_one_switch(blank: Any) -> No
 
 
 def test_moments_follow_a_collision_shape_that_is_scaled(blank: Any, tmp_path: Path) -> None:
-    """Where the file states none, they are those that its reader derives from the shapes."""
+    """Moments that the file does not state are those that its reader derives from the shapes."""
     import bpy
 
     from addon.blender.data.queries import rig_in

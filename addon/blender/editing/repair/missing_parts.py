@@ -137,11 +137,8 @@ def unmoved_bodies(
             beside.setdefault(child, []).append(parent)
     carried = set[bpy.types.Object | None]()
     for start in (None, *objects, *beside):  # deleted bodies that Blender kept may be roots as well
-        reached = (
-            [start]
-            if start not in carried and (start is None or ids.get(start, record_of(start).source_id) in roots)
-            else []
-        )
+        is_root = start is None or ids.get(start, record_of(start).source_id) in roots
+        reached = [start] if is_root and start not in carried else []
         while reached:
             body = reached.pop()
             if body not in carried:

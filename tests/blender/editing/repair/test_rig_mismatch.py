@@ -41,7 +41,7 @@ def prop_on(rig: Any, bone: str) -> Any:
 
 
 def on_bone(prop: Any) -> Any:
-    """Where an object is on the bone that it is parented to."""
+    """The pose (4, 4) of an object on the bone that it is parented to."""
     rig = prop.parent
     return np.array((rig.matrix_world @ rig.pose.bones[prop.parent_bone].matrix).inverted() @ prop.matrix_world)
 

@@ -39,12 +39,12 @@ def part(name: str) -> Any:
 
 
 def place(name: str) -> Any:
-    """Where something is seen in the mechanism (4, 4)."""
+    """The pose (4, 4) of an object in the mechanism as seen."""
     return np.linalg.inv(np.array(the_rig().matrix_world)) @ np.array(part(name).matrix_world)
 
 
 def off(name: str) -> float:
-    """How far something on the left is from the mirror image of what is on the right."""
+    """The distance of an object on the left from the mirror image of the one on the right."""
     one, other = (FLIP @ place(name))[:3, 3], place(name.replace("left", "right"))[:3, 3]
     return float(np.abs(one - other).max())
 
