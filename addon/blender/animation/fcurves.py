@@ -396,6 +396,27 @@ def evaluate_curve(curve: bpy.types.FCurve, places: Array) -> Array:
     return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)
 
 
+def curve_coordinates(
+    rig: bpy.types.Object, own: Sequence[Channel], curves: Mapping[CurveId, bpy.types.FCurve], frames: Array
+) -> Array:
+    """Return the joint values (n, size) of a joint's channels at frames (n,), from its curves, else from its pose."""
+
+    def numbers(bone: str, place: CurveId) -> Array:
+        curve = curves.get(place)
+        if curve is None:
+            return np.full(len(frames), getattr(rig.pose.bones[bone], place[0].rpartition(".")[2])[place[1]])
+        return evaluate_curve(curve, frames)
+
+    columns: list[Array] = []
+    for channel in own:
+        if channel.is_single:
+            columns.append(numbers(channel.bone, channel_curve_id(channel)))
+        elif channel.index == 0:
+            found = np.array([numbers(channel.bone, place) for place in channel.curves()]).T
+            columns += list(pose_block_coordinates(rig, [channel], found[:, 4:], found[:, :4]).T)
+    return np.array(columns).T.reshape(len(frames), len(own))
+
+
 def curve_leaves_value(curve: bpy.types.FCurve, value: float) -> bool:
     """Return whether a curve departs from a value."""
     values = CurveKeys.of(curve).values

@@ -23,6 +23,8 @@ from ..scene.read.mechanism import extract
 from .actions import stored_poses
 from .fcurves import joints_of_bones
 from .keying import CONSTANT, Tracks, curve_tracks, fill_curve
+from .loops.bone_loops import RigidLoop
+from .loops.live_solver import invalidate_loops, live_loops
 from .motion_checks import action_motion, dof_stops
 from .pose_reader import PoseReader
 
@@ -221,9 +223,10 @@ def recall_pose(
     Returns:
         Number of joints that were posed.
     """
-    every = posable_channels(rig)
+    every = servo_channels(rig)
     now = {joint: read_pose(rig, own) for joint, own in every.items()}
     aims = _target_coordinates(rig, action, scene, every, now)
+    looped = _solve_keyed_followers(rig, aims, now)
     if mirrored:
         image = motion_mirror(extract(rig)).values({key: aim[None] for key, aim in aims.items()})
         aims = {key: values[0] for key, values in image.items()}
@@ -231,8 +234,39 @@ def recall_pose(
     for joint in meant:
         aim = _nearest_coordinates(every[joint], aims[joint], now[joint])
         write_pose(rig, every[joint], now[joint] + weight * (aim - now[joint]))
+    if looped and not mirrored and bones is None and weight == 1.0:
+        for joint in looped:
+            write_pose(rig, every[joint], aims[joint])
+        invalidate_loops(rig)  # gathered again, they continue from this pose
     auto_key(rig, scene, {joint: every[joint] for joint in meant})
     return len(meant)
+
+
+def _solve_keyed_followers(rig: bpy.types.Object, aims: dict[str, Array], now: Mapping[str, Array]) -> set[str]:
+    """Add the values of the input joints of loops of which a pose keys joints that follow now.
+
+    An edit may have made other joints the inputs since the pose was stored.
+
+    Args:
+        rig: Armature of the mechanism.
+        aims: Values (size,) of the pose by joint id, to which those of all joints of these loops are added.
+        now: Present values of all joints.
+
+    Returns:
+        The ids of the joints of these loops.
+    """
+    out = set[str]()
+    for loop in live_loops(rig):
+        keyed = loop.channels.keys() & aims.keys()
+        if isinstance(loop, RigidLoop) or keyed <= {*loop.drivers}:
+            continue
+        given = keyed if len(keyed) >= len(loop.drivers) else keyed.union(loop.drivers)
+        with loop.follower.trial():
+            (state,) = loop.states_for({joint: aims.get(joint, now[joint])[None] for joint in given})
+        solved = {} if state.found is None else state.found.positions
+        aims.update({joint: solved[joint] for joint in loop.channels if joint in solved})
+        out |= loop.channels.keys() & aims.keys()
+    return out
 
 
 def _target_coordinates(

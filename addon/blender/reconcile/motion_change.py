@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.editing.edits import Edit, JointEdit, lost_motion
+from ...core.editing.edits import Edit, JointEdit
 from ...core.kinematics import initial_joint_values
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
-from ...core.report import Message, Report, count_with_noun
+from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
 from ..animation.actions import active_action
-from ..animation.fcurves import CurveData, CurveKeys, read_curve, write_curve
+from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, new_curve
-from ..data.channels import Channel, block_rotation, servo_channels
+from ..data.channels import Channel, is_screw_driver_curve, servo_channels
 from ..data.queries import parts
-from ..rig.ball_channels import coordinates_from_keys, unwrap_rotation_vectors
+from ..rig.ball_channels import unwrap_rotation_vectors
 from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
 from .rig_state import RigState, current_tree
@@ -89,21 +90,25 @@ class _ConvertedKeys:
 
 
 class KeyframePoses:
-    """Motion of joints that will be edited: poses of bodies at their keyframes, and of joints that follow their loops.
+    """Motions of joints that will be edited: poses of bodies at keyframes, and of joints that follow closed loops.
 
-    Costs nothing without keyframes.
+    All Actions with keyframes of these joints are compared, stored poses too. Costs nothing without any.
     """
 
     def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
-        places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
-        curves = [curve for place, curve in _playing_curves(rig).items() if place in places]
-        keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
-        self.frames = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
         self._now = float(bpy.context.scene.frame_current_final)
         self.names = dict[str, str]()
-        self.before = self._bodies(rig) if self.frames else {}
+        self.frames = dict[bpy.types.Action, list[float]]()
+        places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
+        for action in present.actions if places else ():
+            curves = posing_curves(rig, action, places).values()
+            keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
+            if keys:
+                self.frames[action] = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
+        self.before = self._bodies(rig, self.frames)
         self.solved = _solved_motions(rig, present, joints) if joints else []
+        self.driven = _driven_followers(rig, present, joints) if joints else {}
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
         """Report how far bodies are off at the keyframes after the edit.
@@ -111,61 +116,77 @@ class KeyframePoses:
         Args:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
-        report = Report()
-        if not self.frames:
-            return report
-        after = self._bodies(self.rig)
-        for own, poses in (self._bodies(made) if made is not None else {}).items():
-            if own in self.before:  # its roots are at their seen poses, which this mechanism does not know
-                after[own] = self.before[own][-1] @ inverse(poses[-1]) @ poses
-        both = [own for own in self.before if own in after]
+        report, playing = Report(), active_action(self.rig)
+        every = self._bodies(self.rig, self.frames)
+        if made is not None and playing in self.frames and (copied := active_action(made)) is not None:
+            split_off = self._bodies(made, {copied: self.frames[playing]})[copied]
+            before = self.before[playing]
+            for own, poses in split_off.items():
+                if own in before:  # its roots are at their seen poses, which this mechanism does not know
+                    every[playing][own] = before[own][-1] @ inverse(poses[-1]) @ poses
+        for action, after in every.items():
+            self._compare(action, self.before[action], after, report)
+        return report
+
+    def _compare(
+        self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array], report: Report
+    ) -> None:
+        """Report the largest distance of bodies from where they were at the keyframes of an Action, if any is off."""
+        both = [own for own in before if own in after]
         if not both:
-            return report
-        was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (self.before, after))
+            return
+        was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (before, after))
         apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
         # of two rotations by an angle between them, 2 sin(angle / 2)
         turned = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
-        places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
+        places = np.array([poses[:-1, :3, 3] for poses in before.values()])
         size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
         off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
         if apart[frame, body] > _POSE_TOLERANCE * size or turned[frame, body] > _POSE_TOLERANCE:
             angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
-            name = self.names[both[body]]
+            name, frames = self.names[both[body]], self.frames[action]
             report.warn(
                 "motion-changed",
                 Message(
-                    "Keyframes: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
+                    "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
                     "joints there again",
+                    repr(action.name),
                     repr(name),
                     f"{apart[frame, body]:.3g}",
                     f"{angle:.3g}",
-                    f"{self.frames[frame]:g}",
-                    count_with_noun(len(self.frames), "frame"),
+                    f"{frames[frame]:g}",
+                    count_with_noun(len(frames), "frame"),
                 ),
                 where=name,
             )
-        return report
 
-    def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by id.
+    def _bodies(
+        self, rig: bpy.types.Object, actions: Mapping[bpy.types.Action, list[float]]
+    ) -> dict[bpy.types.Action, dict[str, Array]]:
+        """Return poses of bodies at frames of Actions and the present one (frames + 1, 4, 4), by Action and id.
 
         Origins are at the centers of mass; roots are at their design poses.
         """
-        mechanism, frames = extract(rig), [*self.frames, self._now]
+        if not actions:
+            return {}
+        mechanism, out = extract(rig), dict[bpy.types.Action, dict[str, Array]]()
         self.names |= {body.id: body.name for body in mechanism.bodies}
-        values = {**initial_joint_values(mechanism), **_keyed_coordinates(rig, frames)}
-        poses = current_tree(rig, mechanism).forward(values, len(frames))
+        tree, start = current_tree(rig, mechanism), initial_joint_values(mechanism)
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
-        poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
-        return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
+        for action, keys in actions.items():
+            frames = np.array([*keys, self._now])
+            poses = tree.forward({**start, **_keyed_coordinates(rig, action, frames)}, len(frames))
+            poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
+            out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
+        return out
 
 
-def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
-    """Return the joint values (frames, size) from keyframes, within stops and with closed loops solved, by id."""
-    curves, stops, out = _playing_curves(rig), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
+def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action, frames: Array) -> dict[str, Array]:
+    """Return the joint values (frames, size) while an Action plays, within stops and with closed loops solved, by id."""
+    curves, stops, out = posing_curves(rig, action), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
     for joint, own in servo_channels(rig).items():
-        values = out[joint] = _curve_values(rig, own, curves, frames)
+        values = out[joint] = curve_coordinates(rig, own, curves, frames)
         for column, channel in enumerate(own):
             if channel.is_single:
                 limits = stops.get((joint, channel.dof_index), (None, None))
@@ -174,15 +195,15 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        out |= _loop_values(rig, loop, loop.given_joints(), curves, frames)
+        out |= _loop_values(rig, loop, loop.given_joints(action), curves, frames)
     return out
 
 
 def _loop_values(
-    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Sequence[float]
+    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Array
 ) -> dict[str, Array]:
     """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
-    given = {joint: _curve_values(rig, loop.channels[joint], curves, frames) for joint in inputs}
+    given = {joint: curve_coordinates(rig, loop.channels[joint], curves, frames) for joint in inputs}
     with loop.follower.trial():
         states = [state.found for state in loop.states_for(given)] if given else []
     found = [state.positions for state in states if state is not None]
@@ -196,7 +217,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
     loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
     out = list[_ConvertedKeys]()
     for action in present.actions if loops else ():
-        curves = _unmuted_curves(rig, action)
+        curves = posing_curves(rig, action)
         for loop in loops:
             inputs = loop.given_joints(action)
             places = {place for joint in inputs for each in present.channels.get(joint, ()) for place in each.curves()}
@@ -206,11 +227,14 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
             keys = [CurveKeys.of(curve) for curve in mine]
             given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
             held = np.all([_is_held(each, given) for each in keys], axis=0)
+            course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
+            if any(_continues(curve) for curve in mine):
+                given, held = _with_scene_range(given, held)
+                course = replace(course, cycles=None)
             frames = _with_frames_between(given, held)
             frames = np.union1d(given, frames[:: 1 + len(frames) // _MAX_SOLVED_FRAMES])
             how = np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
-            course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
-            solved = _loop_values(rig, loop, inputs, curves, frames.tolist())
+            solved = _loop_values(rig, loop, inputs, curves, frames)
             out += [
                 _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
                 for joint in solved
@@ -219,40 +243,25 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
     return out
 
 
-def _curve_values(
-    rig: bpy.types.Object,
-    own: Sequence[Channel],
-    curves: Curves,
-    frames: Sequence[float],
-) -> Array:
-    """Return the joint values (frames, size) of a joint's channels from curves, by identifier, else from its pose."""
-
-    def numbers(bone: str, path: str, index: int) -> Array:
-        curve = curves.get((path, index))
-        if curve is None:
-            return np.full(len(frames), getattr(rig.pose.bones[bone], path.rpartition(".")[2])[index])
-        return np.array([curve.evaluate(frame) for frame in frames])
-
-    columns: list[Array] = []
-    for channel in own:
-        if channel.is_single:
-            columns.append(numbers(channel.bone, channel.path, channel.index))
-        elif channel.index == 0:
-            found = [numbers(channel.bone, path, index) for path, index in channel.curves()]
-            free = channel.kind == "free"
-            places = np.array(found[4:]).T if free else None
-            turn = block_rotation(rig, channel.bone)
-            columns += list(coordinates_from_keys(places, np.array(found[:4]).T, turn, channel.is_reversed, free).T)
-    return np.array(columns).T.reshape(len(frames), len(own))
+def _driven_followers(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> dict[str, str]:
+    """Return bones with drivers of input joints, by the ids of the joints that follow these in loops with ``joints``."""
+    drivers = rig.animation_data.drivers if rig.animation_data is not None else ()
+    driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)}
+    out = dict[str, str]()
+    for loop in live_loops(rig) if driven else ():
+        if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints):
+            inputs = loop.given_joints(active_action(rig))
+            channels = [channel for joint in inputs for channel in present.channels.get(joint, ())]
+            bone = next((each.bone for each in channels if not driven.isdisjoint(each.curves())), None)
+            if bone is not None:
+                out |= dict.fromkeys(loop.channels.keys() - {*inputs}, bone)
+    return out
 
 
 class KeyConversion:
     """Keyframes of joints that get other degrees of freedom or lose their loop: read before the edit, written after it.
 
     Keyframes are added where straight lines between the new values would not follow the old motion.
-
-    Attributes:
-        report: What the new degrees of freedom cannot express of motions and stored poses.
     """
 
     def __init__(
@@ -264,19 +273,15 @@ class KeyConversion:
             rig: The armature.
             present: State of the mechanism before the edit.
             edit: The edit.
-            motion: Motion that plays, in which the poses of bodies are compared.
+            motion: Motions before the edit.
         """
-        self.rig, self.report = rig, Report()
-        playing = active_action(rig)
-        compared = () if motion is None or playing is None else (playing,)
+        self.rig = rig
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
-        before, after = joint_by_id(edit.before), joint_by_id(edit.after)
+        self._driven: Mapping[str, str] = {} if motion is None else motion.driven
         for joint, change in edit.joints.items():
             own = present.channels.get(joint, [])
-            is_retyped = joint in before and joint in after and change.values is not None
-            is_retyped = is_retyped and dof_kinds(before[joint]) != dof_kinds(after[joint])
-            for action in present.actions if own and (is_retyped or change.convert is not None) else ():
+            for action in present.actions if own and change.convert is not None else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
@@ -284,13 +289,8 @@ class KeyConversion:
                 unmuted = [curve for curve in mine if not curve.mute]
                 mine = unmuted or mine
                 curves = {place: curve for place, curve in curves.items() if not unmuted or not curve.mute}
-                if mine and change.convert is not None:
+                if mine:
                     self._convert(action, joint, own, change, curves, mine)
-                if mine and is_retyped and action not in compared:
-                    frames = sorted({float(point.co[0]) for curve in mine for point in curve.keyframe_points})
-                    values = _curve_values(rig, own, curves, frames)
-                    off = lost_motion(before[joint].dofs, after[joint].dofs, change, values, present.pose[joint])
-                    self._report_lost(action, after[joint].name, frames, *off)
         if motion is not None:
             self._add_solved(motion, edit)
 
@@ -309,27 +309,6 @@ class KeyConversion:
                 is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
                 self._solved.append((replace(each, action=action, values=values, is_constant=is_constant), is_retyped))
 
-    def _report_lost(
-        self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
-    ) -> None:
-        """Report the largest distance and angle (rad) by which a joint is off at the keyframes of an Action."""
-        if max(distances.max(), angles.max()) <= _POSE_TOLERANCE:
-            return
-        worst = int(np.argmax(distances if distances.max() > _POSE_TOLERANCE else angles))
-        self.report.warn(
-            "joint-motion-changed",
-            Message(
-                "Keyframes of {}: joint {} cannot move as before, it is up to {} m and {}° off (frame {}). Keyframe "
-                "it there again",
-                repr(action.name),
-                repr(joint),
-                f"{distances[worst]:.3g}",
-                f"{np.degrees(angles[worst]):.3g}",
-                f"{frames[worst]:g}",
-            ),
-            where=joint,
-        )
-
     def _convert(
         self,
         action: bpy.types.Action,
@@ -344,10 +323,10 @@ class KeyConversion:
         given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
         held = np.all([_is_held(each, given) for each in keys], axis=0)
         frames = _with_frames_between(given, held)
-        values = _curve_values(self.rig, own, curves, frames.tolist())
+        values = curve_coordinates(self.rig, own, curves, frames)
         for _round in range(_MAX_HALVINGS if len(frames) > 1 else 0):
             middles = 0.5 * (frames[:-1] + frames[1:])
-            between = _curve_values(self.rig, own, curves, middles.tolist())
+            between = curve_coordinates(self.rig, own, curves, middles)
             bent = np.abs(between - 0.5 * (values[:-1] + values[1:])).max(axis=1) > _BEND_TOLERANCE
             bent |= np.abs(np.diff(values, axis=0)).max(axis=1) > _MAX_STEP
             bent &= ~_is_held_at(given, held, frames)[:-1] & (np.diff(frames) > 2.0 * MIN_KEY_SPACING)
@@ -370,10 +349,15 @@ class KeyConversion:
             )
         )
 
-    def write(self) -> None:
-        """Write the keyframes to the channels that the joints have now."""
-        if not (self._found or self._solved):
-            return
+    def write(self) -> Report:
+        """Write the keyframes to the channels that the joints have now.
+
+        Returns:
+            Joints that followed a closed loop of which a driver moves an input, and do not any more: they stay.
+        """
+        report = Report()
+        if not (self._found or self._solved or self._driven):
+            return report
         channels = servo_channels(self.rig)
         for keys in self._found:
             self._write_keys(keys, channels.get(keys.joint, []))
@@ -382,17 +366,33 @@ class KeyConversion:
             follows = keys.joint in following[keys.action]
             if not follows or (is_retyped and not self._follows_as_before(keys)):
                 self._write_keys(keys, channels.get(keys.joint, []))
+        freed = self._driven.keys() & channels.keys()
+        freed -= _following_joints(self.rig, active_action(self.rig)) if freed else set()
+        if freed:
+            bone = self._driven[min(freed)]
+            names = abbreviate_names(sorted({channels[joint][0].bone for joint in freed}))
+            report.warn(
+                "driven-loop-opened",
+                Message(
+                    "{}: followed a closed loop that the driver of {} moves, and stay where they are now. Keyframe "
+                    "them, or give them drivers",
+                    names,
+                    repr(bone),
+                ),
+                where=bone,
+            )
+        return report
 
     def _follows_as_before(self, keys: _ConvertedKeys) -> bool:
         """Return whether a joint of another type follows its loop with the values that it had; else it is keyed too."""
-        curves = _unmuted_curves(self.rig, keys.action)
+        curves = posing_curves(self.rig, keys.action)
         for loop in live_loops(self.rig):
             if isinstance(loop, RigidLoop):
                 if keys.joint in loop.channels:
                     return True
             elif keys.joint in loop.channels:
                 inputs = loop.given_joints(keys.action)
-                now = _loop_values(self.rig, loop, inputs, curves, keys.frames.tolist()).get(keys.joint)
+                now = _loop_values(self.rig, loop, inputs, curves, keys.frames).get(keys.joint)
                 return now is not None and bool(np.abs(now - keys.values).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
 
@@ -420,7 +420,7 @@ class KeyConversion:
             curve.mute = keys.is_muted
 
 
-def _following_joints(rig: bpy.types.Object, action: bpy.types.Action) -> set[str]:
+def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
     """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
     out = set[str]()
     for loop in live_loops(rig):
@@ -428,9 +428,71 @@ def _following_joints(rig: bpy.types.Object, action: bpy.types.Action) -> set[st
     return out
 
 
+def keyed_joints(
+    rig: bpy.types.Object, action: bpy.types.Action, channels: Mapping[str, Sequence[Channel]]
+) -> list[str]:
+    """Return the ids of the joints that unmuted curves of an Action pose, among those with channels by id."""
+    curves = posing_curves(rig, action)
+    return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
+
+
+def mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
+    """Mute keyframes of joints that follow a closed loop which an edit closed: they would keep it open.
+
+    As many joints stay keyed as the loop has inputs, in each Action.
+    """
+    report, muted = Report(), dict[str, str]()
+    for loop in live_loops(rig):
+        if isinstance(loop, RigidLoop) or loop.state is None or loop_joints(loop) & present.looped:
+            continue
+        for action in present.actions:
+            keyed = keyed_joints(rig, action, loop.channels)
+            if len(keyed) <= len(loop.drivers):
+                continue
+            inputs = loop.linkage.drivers(loop.follower.present().positions, [*loop.drivers, *keyed])
+            for joint in set(keyed).difference(inputs):
+                muted[joint] = loop.channels[joint][0].bone
+                curves = posing_curves(rig, action)
+                for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
+                    curves[place].mute = True
+    if muted:
+        names = abbreviate_names(sorted(muted.values()))
+        report.warn(
+            "followers-muted",
+            Message(
+                "{}: follow a closed loop now, so their keyframes are muted. Choose another input joint to use them",
+                names,
+            ),
+            where=min(muted.values()),
+        )
+    return report
+
+
 def dof_kinds(joint: Joint) -> list[str]:
     """Return the kinds of a joint's degrees of freedom."""
     return [dof.kind for dof in joint.dofs]
+
+
+def _continues(curve: bpy.types.FCurve) -> bool:
+    """Return whether a curve moves its joint beyond its keyframes otherwise than by repeating them."""
+    modifiers = [modifier for modifier in curve.modifiers if not modifier.mute and not _repeats(modifier)]
+    return bool(modifiers) or curve.extrapolation == "LINEAR"
+
+
+def _repeats(modifier: Any) -> bool:
+    return modifier.type == "CYCLES" and "REPEAT_OFFSET" not in {modifier.mode_before, modifier.mode_after}
+
+
+def _with_scene_range(given: Array, held: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
+    """Return frames (n,) with the scene's first and last one, and the mask of those from which a value is held.
+
+    A curve moves before its first and after its last keyframe.
+    """
+    scene = bpy.context.scene
+    frames = np.union1d(given, [scene.frame_start, scene.frame_end])
+    mask = np.zeros(len(frames), dtype=bool)
+    mask[np.searchsorted(frames, given)] = held & (given < given[-1])
+    return frames, mask
 
 
 def _is_held(keys: CurveKeys, frames: Array) -> NDArray[np.bool_]:
@@ -472,7 +534,8 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
         rig: The armature.
         joints: Ids of joints that will be deleted: their loops are considered.
     """
-    curves, now = _playing_curves(rig), float(bpy.context.scene.frame_current_final)
+    action, now = active_action(rig), float(bpy.context.scene.frame_current_final)
+    curves = {} if action is None else posing_curves(rig, action)
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for loop in live_loops(rig):
         if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
@@ -484,7 +547,7 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
             if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
         }
         frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        found = _loop_values(rig, loop, loop.given_joints(), curves, frames)
+        found = _loop_values(rig, loop, loop.given_joints(), curves, np.array(frames))
         states = dict[float, dict[str, Array]]()
         if found:
             states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
@@ -504,15 +567,3 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
                 for name in ("handle_left", "handle_right", "co"):
                     getattr(point, name)[1] += more
             curve.update()
-
-
-def _playing_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """Return the unmuted curves of the Action that plays on a mechanism, by identifier."""
-    action = active_action(rig)
-    return {} if action is None else _unmuted_curves(rig, action)
-
-
-def _unmuted_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """Return the unmuted curves of an Action of a mechanism, by identifier."""
-    curves = action_curves(rig, action, create=False) or ()
-    return {(curve.data_path, curve.array_index): curve for curve in curves if not curve.mute}

@@ -44,7 +44,7 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .motion_change import key_held_joints
+from .motion_change import key_held_joints, keyed_joints, mute_new_followers
 from .rig_state import RigState, assigned_axes, set_design_pose
 
 
@@ -163,12 +163,11 @@ def update_armature(
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
-            _set_dependent_joints(
-                rig, find_dependent_joints(decided.mechanism, tree, _closed_coordinates(decided, held), report)
-            )
+            closed, preferred = _closed_coordinates(decided, held), _preferred_inputs(rig, present)
+            _set_dependent_joints(rig, find_dependent_joints(decided.mechanism, tree, closed, report, preferred))
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
-        live_solver.live_loops(rig)  # gathered where they are seen, they are followed from there
+        report.extend(mute_new_followers(rig, present))  # their loops are gathered where they are seen
     emit(Signal.RIG_UPDATE, rig)
     return report
 
@@ -366,6 +365,13 @@ def _closed_coordinates(decided: BuildPlan, held: DesignUpdate) -> dict[str, Arr
     """Return the joint values, by id, at which the loops are closed nearest to what is seen."""
     seen = held.coordinates(decided.mechanism)
     return close_loops(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
+
+
+def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
+    """Return the ids of the joints that are input joints of loops already, then those with keyframes."""
+    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    inputs = [each.source_id for each in records if each.source_id in present.looped and not each.joint.is_dependent]
+    return [*inputs, *(joint for action in present.actions for joint in keyed_joints(rig, action, present.channels))]
 
 
 def _set_dependent_joints(rig: bpy.types.Object, chosen: Collection[str]) -> None:

@@ -128,7 +128,6 @@ def write_parts(
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
     keys = KeyConversion(rig, present, edit, motion)
-    report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
     designed: Mechanism | None = None if edit.images else copy_mechanism(edit.after)  # the update shifts designs in it
@@ -158,7 +157,7 @@ def write_parts(
             bpy.context.view_layer.update()
             present = RigState(rig)  # the bones of deleted joints may be there
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
-        keys.write()
+        report.extend(keys.write())
         _write_restraints(rig, edit, again=restores and any(made.values()))
     return report
 
@@ -240,7 +239,7 @@ def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Ed
 def _moves_otherwise(joint: Joint, before: Joint) -> bool:
     """Return whether a joint's bodies may move otherwise than before at the same keyframes."""
     is_placed = joint.frame_parent is before.frame_parent and joint.frame_child is before.frame_child
-    return not is_placed or dof_kinds(joint) != dof_kinds(before)
+    return not is_placed or joint.active != before.active or dof_kinds(joint) != dof_kinds(before)
 
 
 def _record_new_twins(parts_: Iterable[Body | Joint], before: Mapping[str, Body | Joint], objects: _Objects) -> None:

@@ -71,12 +71,23 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
 
 
 def find_dependent_joints(
-    mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None
+    mechanism: Mechanism,
+    tree: Tree,
+    starts: Mapping[str, Array],
+    report: Report | None = None,
+    preferred: Sequence[str] = (),
 ) -> set[str]:
     """Find the dependent joints with bones, which follow the input joints of their closed loops.
 
     Loops that are open at the initial values have none. In a loop without a degree of freedom all joints are dependent:
     they stay where the loop is closed, and ``report`` gets an entry.
+
+    Args:
+        mechanism: The mechanism.
+        tree: Its spanning tree.
+        starts: Joint values (size,) at which the loops are closed, by id, where they are not the initial ones.
+        report: Gets an entry for each loop without a degree of freedom.
+        preferred: Ids of the joints that become inputs where possible, before those that the file's order suggests.
 
     Returns:
         Ids of joints.
@@ -84,7 +95,8 @@ def find_dependent_joints(
     if not tree.loop_joints:
         return set()
     positions = {**initial_joint_positions(mechanism), **starts}
-    order = [joint for joint in input_joint_order(mechanism, tree) if joint not in tree.loop_joints]
+    order = dict.fromkeys([*preferred, *input_joint_order(mechanism, tree)])
+    order = [joint for joint in order if joint not in tree.loop_joints]
     found: set[str] = set()
     for linkage in find_linkages(mechanism, tree):
         system = linkage.system

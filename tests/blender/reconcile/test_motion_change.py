@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from addon.blender.animation.actions import stored_poses
 from addon.blender.animation.loops.bone_loops import LiveLoop
@@ -21,8 +21,10 @@ from addon.blender.compat import action_curves, all_curves, use_action
 from addon.blender.data.access import record_of
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, twin_of
+from addon.blender.editing.authoring import join_bodies
 from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint_ends
 from addon.blender.editing.symmetry.twins import mirror_to_twins
+from addon.blender.scene.read.mechanism import extract
 from tests.support.holding import Seen
 from tests.support.scenes import made, pick
 
@@ -230,7 +232,7 @@ def test_a_twin_that_gets_other_degrees_of_freedom_by_mirroring_loses_no_motion_
     _parts, report = mirror_to_twins([first])
     assert record_of(twin).joint.type == "prismatic"
     assert keys_of(rig, action, twin) == {}, "radians are no meters"
-    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
     assert "28.6°" in str(lost.message) and "'M'" in str(lost.message) and "frame 20" in str(lost.message)
 
 
@@ -269,7 +271,7 @@ def test_what_is_lost_of_motions_that_do_not_play_is_reported(blank: Any) -> Non
     keyed(rig, "other", [hinge], (0.0, 0.3, 0.0))
     keyed(rig, "playing", [hinge], (0.0, 0.0, 0.0))
     report = set_joint_type(hinge, "prismatic")
-    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
     assert "'other'" in str(lost.message) and "17.2°" in str(lost.message)
 
 
@@ -350,3 +352,158 @@ def check_poses(now: Any, before: Any) -> None:
     for frame, found in now.items():
         for body, pose in found.items():
             assert np.abs(pose - before[frame][body]).max() < (1e-4 if frame % 1.0 == 0.0 else 2e-2), (frame, body)
+
+
+# ---------------------------------------------------------------- all motions of a loop
+
+
+def crank_keyed(rig: Any, name: str, values: dict[float, float]) -> Any:
+    """A new Action that plays, with linear keyframes of the pumpjack's motor."""
+    rig.animation_data_create().action = action = bpy.data.actions.new(name)
+    bone = rig.pose.bones["motor"]
+    for frame, value in values.items():
+        bone.rotation_euler.z = value
+        bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+    for point in action_curves(rig, action)[0].keyframe_points:
+        point.interpolation = "LINEAR"
+    return action
+
+
+def bodies_at(rig: Any, frames: Sequence[float]) -> dict[float, dict[str, np.ndarray]]:
+    out = {}
+    for frame in frames:
+        bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame % 1.0)
+        bpy.context.view_layer.update()
+        out[frame] = {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    return out
+
+
+def named(rig: Any, name: str) -> Any:
+    return next(each for each in parts(rig, "JOINT") if each.name == name)
+
+
+@pytest.mark.parametrize("modifier", ["", "NOISE", "CYCLES", "REPEAT_OFFSET"])
+def test_followers_of_a_motion_that_continues_beyond_its_keyframes_do_so_in_the_scenes_range(
+    blank: Any, modifier: str
+) -> None:
+    rig = made("pumpjack.json")
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 0, 60
+    action = crank_keyed(rig, "spins", {9: 0.0, 29: 2.0})
+    (curve,) = action_curves(rig, action)
+    if modifier:
+        made_ = curve.modifiers.new("CYCLES" if modifier == "REPEAT_OFFSET" else modifier)
+        if modifier == "REPEAT_OFFSET":
+            made_.mode_before = made_.mode_after = "REPEAT_OFFSET"
+    else:
+        curve.extrapolation = "LINEAR"
+    curve.update()
+    frames = (0.0, 5.0, 9.0, 12.0, 29.0, 41.0, 60.0)
+    before = bodies_at(rig, frames)
+    moved = np.abs(before[41.0]["pitman"] - before[29.0]["pitman"]).max()
+    assert moved > 1e-3, "the motion continues"
+    scene.frame_set(5)
+    delete(named(rig, "tail_bearing"))
+    check_poses(bodies_at(rig, frames), before)
+
+
+@pytest.mark.parametrize("edit", [delete, retyped("free")])
+def test_followers_of_a_driven_joint_are_reported_where_the_loop_opens(blank: Any, edit: Any, capfd: Any) -> None:
+    rig = made("pumpjack.json")
+    curve = rig.pose.bones["motor"].driver_add("rotation_euler", 2)
+    curve.driver.expression = "frame / 20"
+    bpy.context.scene.frame_set(5)
+    capfd.readouterr()
+    edit(named(rig, "tail_bearing"))
+    told = capfd.readouterr().out
+    assert "driver of 'motor'" in told and "saddle_bearing" in told
+
+
+def test_a_driven_loop_that_still_follows_is_not_reported(blank: Any, capfd: Any) -> None:
+    rig = made("pumpjack.json")
+    rig.pose.bones["motor"].driver_add("rotation_euler", 2).driver.expression = "frame / 20"
+    bpy.context.scene.frame_set(5)
+    capfd.readouterr()
+    swap_joint_ends(named(rig, "crank_pin"))
+    retyped("ball")(named(rig, "tail_bearing"))
+    assert "driver" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("type_", ["weld", "prismatic"])
+def test_each_motion_is_reported_that_a_follower_cannot_do_any_more(blank: Any, type_: str) -> None:
+    rig = made("pumpjack.json")
+    crank_keyed(rig, "other", {1: 0.0, 21: 2.0})
+    crank_keyed(rig, "still", {1: 0.0, 21: 0.0})
+    crank_keyed(rig, "playing", {1: 0.0, 11: 1.0})
+    bpy.context.scene.frame_set(1)
+    report = set_joint_type(named(rig, "saddle_bearing"), type_)
+    told = {str(each.message).split("'")[1] for each in report.entries if each.code == "motion-changed"}
+    assert told == {"other", "playing"}
+
+
+@pytest.mark.parametrize("type_", ["ball", "universal", "free"])
+@pytest.mark.parametrize("name", ["motor", "crank_pin", "saddle_bearing", "tail_bearing"])
+def test_a_stored_pose_of_a_loop_is_recalled_after_its_joints_changed(blank: Any, name: str, type_: str) -> None:
+    rig = made("pumpjack.json")
+    rig.pose.bones["motor"].rotation_euler.z = 0.7
+    bpy.context.view_layer.update()
+    before = Seen.of(rig)
+    pick(rig)
+    assert bpy.ops.knuckle.store_pose(name="Up") == {"FINISHED"}
+    zero_servos(rig, bpy.context.scene)
+    bpy.context.view_layer.update()
+    assert before.apart(Seen.of(rig))[0] > 0.1
+    set_joint_type(named(rig, name), type_)
+    bpy.context.view_layer.update()
+    (stored,) = stored_poses(rig)
+    assert recall_pose(rig, stored, bpy.context.scene) > 0
+    bpy.context.view_layer.update()
+    assert before.apart(Seen.of(rig))[0] < 1e-3
+
+
+@pytest.mark.parametrize("given", ["file's input", "another joint", "all joints"])
+def test_a_joint_that_closes_a_loop_leaves_no_keyframes_that_keep_it_open(blank: Any, given: str, capfd: Any) -> None:
+    """The loop is cut, its joints are keyed, and the joint is added again: keyed joints are inputs, as many as needed."""
+    rig = made("pumpjack.json")
+    empty = named(rig, "tail_bearing")
+    place, child = empty.matrix_world.copy(), record_of(empty).joint.child
+    parent = record_of(empty).joint.parent
+    delete(empty)
+    names = {"file's input": ["motor"], "another joint": ["saddle_bearing"]}.get(
+        given, ["motor", "saddle_bearing", "crank_pin"]
+    )
+    stored = bpy.data.actions.new("second")
+    rig.animation_data_create().action = bpy.data.actions.new("first")
+    for action in (stored, rig.animation_data.action):
+        rig.animation_data.action = action
+        for name in names:
+            for frame, value in ((1, 0.0), (20, 0.12)):
+                rig.pose.bones[name].rotation_euler.z = value
+                rig.pose.bones[name].keyframe_insert("rotation_euler", index=2, frame=frame)
+    bpy.context.scene.frame_set(1)
+    capfd.readouterr()
+    join_bodies(rig, parent, child, place, "revolute", "closing")
+    closing = named(rig, "closing")
+    ends = [record_of(closing).joint.parent, record_of(closing).joint.child]
+    for action in (stored, rig.animation_data.action):
+        use_action(rig, action)
+        opened = []
+        for frame in (1, 11, 20):
+            bpy.context.scene.frame_set(frame)
+            bpy.context.view_layer.update()
+            mechanism = extract(rig)
+            joint_ = next(each for each in mechanism.joints if each.name == record_of(closing).source_name)
+            near, far = (
+                np.array(end.matrix_world @ Matrix.Translation(-Vector(body.com)))[:3, :4] @ frame_[:, 3]
+                for end, body, frame_ in zip(
+                    ends,
+                    (next(b for b in mechanism.bodies if b.id == record_of(end).source_id) for end in ends),
+                    (joint_.frame_parent, joint_.frame_child),
+                    strict=True,
+                )
+            )
+            opened.append(float(np.linalg.norm(near - far)))
+        assert max(opened) < 1e-4
+        moving = [c.data_path for c in action_curves(rig, action) if not c.mute]
+        assert len(moving) == 1, "one joint poses the loop"
+        assert given == "all joints" or names[0] in moving[0]
