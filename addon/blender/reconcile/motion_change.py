@@ -183,7 +183,7 @@ class KeyframePoses:
 
 
 def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action, frames: Array) -> dict[str, Array]:
-    """Return the joint values (frames, size) while an Action plays, within stops and with closed loops solved, by id."""
+    """Return the joint values (frames, size) of an Action, within stops and with closed loops solved, by id."""
     curves, stops, out = posing_curves(rig, action), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
     for joint, own in servo_channels(rig).items():
         values = out[joint] = curve_coordinates(rig, own, curves, frames)
@@ -244,7 +244,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
 
 
 def _driven_followers(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> dict[str, str]:
-    """Return bones with drivers of input joints, by the ids of the joints that follow these in loops with ``joints``."""
+    """Return bones with drivers of input joints, by the ids of the joints that follow these, in loops of ``joints``."""
     drivers = rig.animation_data.drivers if rig.animation_data is not None else ()
     driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)}
     out = dict[str, str]()

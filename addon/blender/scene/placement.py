@@ -95,8 +95,8 @@ def find_dependent_joints(
     if not tree.loop_joints:
         return set()
     positions = {**initial_joint_positions(mechanism), **starts}
-    order = dict.fromkeys([*preferred, *input_joint_order(mechanism, tree)])
-    order = [joint for joint in order if joint not in tree.loop_joints]
+    every = dict.fromkeys([*preferred, *input_joint_order(mechanism, tree)])
+    order = [joint for joint in every if joint not in tree.loop_joints]
     found: set[str] = set()
     for linkage in find_linkages(mechanism, tree):
         system = linkage.system

@@ -18,13 +18,12 @@ from addon.blender.data.queries import parts, rig_in
 from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type
 from addon.blender.editing.split_merge import split_model
 from addon.blender.reconcile.build import BuildOptions, build
-from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from tests.support import holding
 from tests.support.emptied import empty_file
 from tests.support.holding import SAME, Seen
-from tests.support.scenes import body, made
+from tests.support.scenes import body, made, pick
 
 HELD = "slider_crank_2substructures_2.json"
 KEYS = (1, 21)
@@ -161,7 +160,8 @@ def inputs(rig: Any) -> set[str]:
 def _delete_by_hand(rig: Any, empty: Any) -> None:
     bpy.data.objects.remove(empty)
     bpy.context.view_layer.update()
-    update_armature(rig)
+    pick(rig)
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
 
 
 @pytest.mark.parametrize(

@@ -463,7 +463,7 @@ def test_a_stored_pose_of_a_loop_is_recalled_after_its_joints_changed(blank: Any
 
 @pytest.mark.parametrize("given", ["file's input", "another joint", "all joints"])
 def test_a_joint_that_closes_a_loop_leaves_no_keyframes_that_keep_it_open(blank: Any, given: str, capfd: Any) -> None:
-    """The loop is cut, its joints are keyed, and the joint is added again: keyed joints are inputs, as many as needed."""
+    """The loop is cut, its joints are keyed, and the joint is added again: keyed joints become its inputs."""
     rig = made("pumpjack.json")
     empty = named(rig, "tail_bearing")
     place, child = empty.matrix_world.copy(), record_of(empty).joint.child

@@ -35,7 +35,7 @@ from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Body, Mechanism
 from ....core.transforms import orthonormalized
 from ...compat import POSE_SETTING_TAGS
-from ...data.access import record_of
+from ...data.access import record_of, settings
 from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import Channel, servo_channels
 from ...data.conversion import initial_dof_coordinates
@@ -195,9 +195,11 @@ class _RigLoops(RuntimeState):
         frame_step: Last frame, and its distance from the one before.
         present: Cache and solution as found before the present frame, with the scene's ``session_uid``, for use after
             it.
+        size: Number of objects of the mechanism when the loops were gathered.
     """
 
     loops: list[LiveLoop | RigidLoop] | None = None
+    size: int = 0
     frame_step: tuple[float, float] | None = None
     present: tuple[int, FrameCache, CachedFrame | None] | None = None
 
@@ -209,20 +211,24 @@ _LOOKAHEAD = 32
 # ---------------------------------------------------------------- from Blender's objects
 
 
-def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
+def loops_mechanism(rig: bpy.types.Object, switched_off: bool = False) -> Mechanism:
     """Return the joints of a mechanism as they stand in Blender, with the bodies that they connect, by object name.
 
     Which joints close loops is taken from the rig.
+
+    Args:
+        rig: The armature.
+        switched_off: Include joints that are switched off, as if they were on.
     """
     bodies, joints = parts(rig, "BODY"), {}
     for empty in parts(rig, "JOINT"):
         record = record_of(empty)
         joint = record.joint
         lost = (joint.parent is None) + (joint.child is None)
-        if not joint.active or lost > int(joint.at_world) or record.source_id in joints:
+        if not (joint.active or switched_off) or lost > int(joint.at_world) or record.source_id in joints:
             continue
         parent, child = (end.name if end is not None else None for end in (joint.parent, joint.child))
-        made = replace(read_joint(empty), parent=parent, child=child)
+        made = replace(read_joint(empty), parent=parent, child=child, active=True)
         for frame in (made.frame_parent, made.frame_child):
             frame[:3, :3] = orthonormalized(frame[:3, :3])  # derivatives assume rotations, which float32 rounds
         made.dofs = [
@@ -242,8 +248,25 @@ def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """Return the closed loops of a rig that have dependent joints; gathered once."""
     state = state_of(_RigLoops, rig)
     if state.loops is None:
-        state.loops = list(_find_loops(rig))
+        state.loops, state.size = list(_find_loops(rig)), _part_count(rig)
     return state.loops
+
+
+def _part_count(rig: bpy.types.Object) -> int:
+    """Return the number of a mechanism's objects, which changes with every part that is deleted or added."""
+    top = settings(rig).collection
+    return 0 if top is None else len(top.all_objects)
+
+
+def followers_without_loop(rig: bpy.types.Object) -> set[str]:
+    """Return the ids of the dependent joints whose closed loop lost a joint or body: nothing poses them any more."""
+    records = [record_of(empty) for empty in parts(rig, "JOINT")]
+    follows = {record.source_id for record in records if record.joint.is_dependent and record.joint.active}
+    follows -= {joint for loop in live_loops(rig) for joint in loop.channels} if follows else set()
+    if not follows:
+        return follows
+    every = find_linkages(loops_mechanism(rig, switched_off=True))  # those with an assembly that is off, or a bone less
+    return follows.difference(*(linkage.joints for linkage in every))
 
 
 def loop_joints(loop: LiveLoop | RigidLoop) -> set[str]:
@@ -258,7 +281,8 @@ def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
 
 def mark_without_loops(rig: bpy.types.Object) -> None:
     """Record that a newly built rig has no dependent joints."""
-    state_of(_RigLoops, rig).loops = []
+    state = state_of(_RigLoops, rig)
+    state.loops, state.size = [], _part_count(rig)
 
 
 def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
@@ -502,10 +526,12 @@ def _frame_cache(rig: bpy.types.Object, models: SceneModels) -> FrameCache:
 
 
 def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
-    """Return the loops of a rig, gathered again if one of their bones was renamed or deleted."""
+    """Return the loops of a rig, gathered again if one of their bones was renamed or deleted, or a part deleted."""
     loops = live_loops(rig)
     bones = rig.pose.bones
-    if any(channel.bone not in bones for loop in loops for each in loop.channels.values() for channel in each):
+    if state_of(_RigLoops, rig).size != _part_count(rig) or any(
+        channel.bone not in bones for loop in loops for each in loop.channels.values() for channel in each
+    ):
         invalidate_loops(rig)
         loops = live_loops(rig)
     return loops

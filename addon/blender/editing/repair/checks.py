@@ -27,7 +27,13 @@ from ...scene.read.design_poses import DesignPoses
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
-from .missing_parts import REBUILD_LABEL, find_missing_parts, joints_without_bodies, unmoved_message
+from .missing_parts import (
+    FOLLOWERS_LEFT_CODE,
+    REBUILD_LABEL,
+    find_missing_parts,
+    joints_without_bodies,
+    unmoved_message,
+)
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
@@ -265,7 +271,8 @@ def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
         severity = "error" if lack.code in _UNREADABLE else "warning"
-        yield Finding(lack.code, severity, lack.message, "model", fix=REBUILD_LABEL)  # type: ignore[arg-type]
+        other = "Keyframe the joints" if lack.code == FOLLOWERS_LEFT_CODE else ""
+        yield Finding(lack.code, severity, lack.message, "model", fix=REBUILD_LABEL, or_fix=other)  # type: ignore[arg-type]
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:

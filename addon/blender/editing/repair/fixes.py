@@ -41,8 +41,8 @@ from ...scene.read.mechanism import document_ids, extract, extract_design
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.twins import read_records, unlink_twins
-from .missing_parts import REBUILD_LABEL
-from .rebuild import rebuild
+from .missing_parts import FOLLOWERS_LEFT_CODE, REBUILD_LABEL
+from .rebuild import keyframe_left_followers, rebuild
 from .rig_mismatch import reattach_shapes, restore_bones
 
 
@@ -235,6 +235,11 @@ def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     return Message("Rebuilt or restored: {}", join_messages("; ", done))
 
 
+def _keyframe_followers(rig: bpy.types.Object, _finding: Finding) -> str:
+    report = keyframe_left_followers(rig)
+    return join_messages(". ", [entry.message for entry in report.entries]) or "Joints keyframed"
+
+
 def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
     return Message("Rebuilt or restored: {}", abbreviate_names(restore_used_frames(rig), _MAX_NAMES))
 
@@ -289,6 +294,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 #: The second of two fixes.
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _rebuild,
+    FOLLOWERS_LEFT_CODE: _keyframe_followers,
     "mesh-edited": _restore_shape,
 }
 

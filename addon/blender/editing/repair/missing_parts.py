@@ -4,7 +4,8 @@ The sidebar, the checks and the rebuild use this one decision. It reads records 
 enough for every change:
 
 - A body is needed by the joints that still refer to it.
-- A joint is needed by a body that is restored, and by what it moved: bodies that no joint and no bone carries.
+- A joint is needed by a body that is restored, and by what it moved: bodies that no joint and no bone carries, and
+  joints that followed a closed loop through it.
 - If a whole collection of the mechanism was deleted, everything that was in it is needed.
 
 Everything else that was deleted was deleted on purpose: that is how a mechanism is reduced.
@@ -19,8 +20,10 @@ import bpy
 
 from ....core.editing.edits import with_bodies, with_joints
 from ....core.kinematics import spanning_tree
+from ....core.loops.linkage_solver import find_linkages
 from ....core.model import Mechanism, body_by_id
 from ....core.report import Message, abbreviate_names
+from ...animation.loops.live_solver import followers_without_loop
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings, world_of
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (
@@ -39,6 +42,8 @@ from ...scene.read.mechanism import own_ids
 
 #: Label of the remedy of findings about missing parts.
 REBUILD_LABEL = "Rebuild Missing Parts"
+#: Code of the finding about joints that followed a closed loop which lost a joint.
+FOLLOWERS_LEFT_CODE = "followers-left"
 
 
 @dataclass
@@ -82,7 +87,15 @@ def find_needed_parts(rig: bpy.types.Object, described: Mechanism, everything: b
             and ("JOINT" in out.roles or ends & out.bodies or (own not in loops and ends & still))
         ):
             out.joints.add(own)
+    out.joints |= joints_of_opened_loops(rig, described) - joints - let_go
     return out
+
+
+def joints_of_opened_loops(rig: bpy.types.Object, described: Mechanism) -> set[str]:
+    """Return the ids of the joints of closed loops that dependent joints followed and that lost a joint."""
+    left = followers_without_loop(rig)
+    loops = [linkage.joints for linkage in find_linkages(described)] if left else []
+    return {joint for loop in loops if not left.isdisjoint(loop) for joint in loop}
 
 
 def roles_without_collection(rig: bpy.types.Object) -> set[str]:
@@ -190,6 +203,18 @@ def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) 
     boneless = unmoved_bodies(rig, bodies, joints)
     if boneless:
         yield MissingPart("unmoved", unmoved_message(rig, boneless))
+    left = followers_without_loop(rig)
+    if left and not gone:
+        names = abbreviate_names(
+            sorted(file_name(obj) for obj in joints if record_of(obj).source_id in left), _MAX_NAMES
+        )
+        yield MissingPart(
+            FOLLOWERS_LEFT_CODE,
+            Message(
+                "Joints {}: they followed a closed loop, of which a joint was deleted. Rebuild it, or keyframe them",
+                names,
+            ),
+        )
     folders = roles_without_collection(rig)
     if folders:
         folders &= {record_of(obj).role for obj in deleted_parts(rig)}
