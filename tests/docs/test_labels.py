@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.book import DOCS, name_of
 from tests.support.labels_helpers import emphasised
-from tests.support.ui_strings import all_strings
+from tests.support.ui_strings import all_strings, fix_labels
 
 #: Pages of tasks and what they lead to; those of formats and for developers emphasise other words.
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -26,7 +26,7 @@ PATTERNS = re.compile(r"Joystick \d [A-Z]|like this")
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_what_the_manual_names_is_on_the_screen(page: Path) -> None:
-    known = {*all_strings(), *BLENDERS, *SAMPLES}
+    known = {*all_strings(), *fix_labels(), *BLENDERS, *SAMPLES}
     lost = {words for words in emphasised(page) if words not in known and not PATTERNS.fullmatch(words)}
     assert not lost, f"{name_of(page)} names what the interface does not: {sorted(lost)}"
 

@@ -190,6 +190,17 @@ def all_strings() -> dict[str, str]:
     return out
 
 
+def fix_labels() -> set[str]:
+    """The labels of the buttons that fix findings of a check."""
+    out = set[str]()
+    for path in (ADDON / "blender/editing/repair/checks.py", ADDON / "core/validation.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
+                labels = [*node.args[5:], *(word.value for word in node.keywords if word.arg in {"fix", "or_fix"})]
+                out |= {text for label in labels for text, _line in texts(label)}
+    return out
+
+
 if __name__ == "__main__":
     for text in all_strings():
         print(repr(text))

@@ -19,19 +19,21 @@ from ....core.editing.joints import (
     replace_visual_shape,
     swap_stops,
 )
-from ....core.model import Array, Body, Shape, body_by_id
+from ....core.model import Array, Body, Mechanism, Shape, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
+from ...animation.loops.live_solver import followers_without_loop
 from ...data.access import armature_settings, record_of, settings
 from ...data.conversion import read_shape
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
-from ...data.queries import all_parts, file_name, parts_by_id
+from ...data.queries import all_parts, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
 from ...reconcile.rig_update import assign_ids, begin_edit, update_armature
 from ...reconcile.update import EditObjects, update, update_records
+from ...rig.pose_channels import set_dependent
 from ...scene.collections import link_parts
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
@@ -41,8 +43,14 @@ from ...scene.read.mechanism import document_ids, extract, extract_design
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
 from ..symmetry.twins import read_records, unlink_twins
-from .missing_parts import FOLLOWERS_LEFT_CODE, REBUILD_LABEL
-from .rebuild import keyframe_left_followers, rebuild
+from .missing_parts import (
+    FOLLOWERS_LEFT_CODE,
+    REBUILD_LABEL,
+    NeededParts,
+    described_mechanism,
+    joints_of_opened_loops,
+)
+from .rebuild import RebuildResult, find_document, rebuild, update_parts
 from .rig_mismatch import reattach_shapes, restore_bones
 
 
@@ -64,6 +72,40 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
     after = replace(now, frames=[*now.frames, *(base.frames[int(number)] for number in wanted)])
     update(rig, Edit(now, after), state, EditObjects(document=base))
     return list(wanted.values())
+
+
+def keyframe_left_followers(rig: bpy.types.Object) -> Report:
+    """Keyframe joints that followed a closed loop, of which a joint was deleted by hand (``followers_without_loop``).
+
+    The deleted joints are restored from the document and deleted as *Delete Parts* does, which keeps the motion. If
+    they cannot be restored, the joints that followed them can be posed and stay where they are.
+    """
+    report, left = Report(), followers_without_loop(rig)
+    if not left:
+        return report
+    out = RebuildResult()
+    document = find_document(rig, out) or Mechanism("")
+    described, bodies = described_mechanism(rig, document), parts_by_id(rig, "BODY")
+    joints = joints_of_opened_loops(rig, described) - parts_by_id(rig, "JOINT").keys()
+    joints = {joint.id for joint in described.joints if joint.id in joints and {*joint.ends} <= {None, *bodies}}
+    if joints:
+        update_parts(rig, document, NeededParts(joints=joints), False, False, out)
+        empties = parts_by_id(rig, "JOINT")
+        report.extend(delete_objects(rig, [empties[own] for own in joints if own in empties])[2])
+        left = followers_without_loop(rig)
+    released = [obj for obj in parts(rig, "JOINT") if record_of(obj).source_id in left]
+    for empty in released:
+        set_dependent(empty, False)
+    if released:
+        report.warn(
+            "followers-released",
+            Message(
+                "Joints {}: the closed loop that they followed is not known any more, they stay where they are. "
+                "Keyframe them",
+                abbreviate_names(sorted(map(file_name, released)), _MAX_NAMES),
+            ),
+        )
+    return report
 
 
 def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:

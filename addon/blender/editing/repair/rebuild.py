@@ -21,7 +21,6 @@ from ....core.model import Body, Frame, Light, Mechanism, body_by_id
 from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
 from ...animation.actions import activate_action, motion_actions
-from ...animation.loops.live_solver import followers_without_loop
 from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
@@ -34,13 +33,11 @@ from ...reconcile.build import store_mechanism_facts
 from ...reconcile.rig_update import begin_edit
 from ...reconcile.update import EditObjects, update, update_records
 from ...rig.joint_frames import lost_ends
-from ...rig.pose_channels import set_dependent
 from ...scene.collections import ROLE_COLLECTIONS, has_base_name, link_parts
 from ...scene.parts import missing_shapes
 from ...scene.placement import make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract_design
-from ..joints import delete_objects
 from ..symmetry.twins import read_records
 from .missing_parts import (
     NeededParts,
@@ -50,7 +47,6 @@ from .missing_parts import (
     find_needed_parts,
     has_lost_physics,
     is_armature_deleted,
-    joints_of_opened_loops,
     orphan_parts,
     scene_with_collection,
 )
@@ -165,13 +161,13 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         is_new, designs = _restore_collections(rig, scene, out), DesignPoses(rig)
         for obj in (*all_parts(rig, "BODY"), *all_parts(rig, "JOINT")):
             designs.of(obj)  # has to be finite
-        found = _find_document(rig, out)
+        found = find_document(rig, out)
         if fresh:
             _restore_model_record(rig, found, out)
     document = found or Mechanism("")
     described = described_mechanism(rig, document)
     if lacks - _IN_NO_PART or everything:
-        _update_parts(rig, document, find_needed_parts(rig, described, everything), everything, is_new, out)
+        update_parts(rig, document, find_needed_parts(rig, described, everything), everything, is_new, out)
         if "unmoved" in lacks:
             out.done.append("the bones of the armature")
         if fresh:
@@ -180,40 +176,6 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         _rebuild_physics(rig, out)
     _report_left_deleted(rig, described, out)
     return out
-
-
-def keyframe_left_followers(rig: bpy.types.Object) -> Report:
-    """Keyframe joints that followed a closed loop, of which a joint was deleted by hand (``followers_without_loop``).
-
-    The deleted joints are restored from the document and deleted as *Delete Parts* does, which keeps the motion. If
-    they cannot be restored, the joints that followed them can be posed and stay where they are.
-    """
-    report, left = Report(), followers_without_loop(rig)
-    if not left:
-        return report
-    out = RebuildResult()
-    document = _find_document(rig, out) or Mechanism("")
-    described, bodies = described_mechanism(rig, document), parts_by_id(rig, "BODY")
-    joints = joints_of_opened_loops(rig, described) - parts_by_id(rig, "JOINT").keys()
-    joints = {joint.id for joint in described.joints if joint.id in joints and {*joint.ends} <= {None, *bodies}}
-    if joints:
-        _update_parts(rig, document, NeededParts(joints=joints), False, False, out)
-        empties = parts_by_id(rig, "JOINT")
-        report.extend(delete_objects(rig, [empties[own] for own in joints if own in empties])[2])
-        left = followers_without_loop(rig)
-    released = [obj for obj in parts(rig, "JOINT") if record_of(obj).source_id in left]
-    for empty in released:
-        set_dependent(empty, False)
-    if released:
-        report.warn(
-            "followers-released",
-            Message(
-                "Joints {}: the closed loop that they followed is not known any more, they stay where they are. "
-                "Keyframe them",
-                abbreviate_names(sorted(map(file_name, released)), _MAX_NAMES),
-            ),
-        )
-    return report
 
 
 # ---------------------------------------------------------------- collections and objects
@@ -308,7 +270,7 @@ def _is_physics_object(obj: bpy.types.Object) -> bool:
 # ---------------------------------------------------------------- the document
 
 
-def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | None:
+def find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | None:
     """Return the mechanism of the document, or None.
 
     A missing or damaged document is searched for among the texts of the .blend and at its original path.
@@ -388,7 +350,7 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
 # ---------------------------------------------------------------- parts of the document
 
 
-def _update_parts(
+def update_parts(
     rig: bpy.types.Object, document: Mechanism, want: NeededParts, everything: bool, is_new: bool, out: RebuildResult
 ) -> None:
     """Update a mechanism from what is left of it to what records and document describe, as far as that is wanted.

@@ -26,7 +26,7 @@ from ...editing.joints import (
     set_joint_type,
     swap_joint_ends,
 )
-from ...editing.repair.rebuild import keyframe_left_followers
+from ...editing.repair.fixes import keyframe_left_followers
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins
