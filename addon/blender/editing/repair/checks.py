@@ -271,8 +271,10 @@ def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
         severity = "error" if lack.code in _UNREADABLE else "warning"
-        or_fix = "Keyframe the joints" if lack.code == FOLLOWERS_LEFT_CODE else ""
-        yield Finding(lack.code, severity, lack.message, "model", fix=REBUILD_LABEL, or_fix=or_fix)  # type: ignore[arg-type]
+        yield Finding(
+            lack.code, severity, lack.message, "model",  # type: ignore[arg-type]
+            fix=REBUILD_LABEL, or_fix="Keyframe the joints" if lack.code == FOLLOWERS_LEFT_CODE else "",
+        )  # fmt: skip
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
