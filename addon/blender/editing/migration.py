@@ -103,7 +103,7 @@ def _record_bones(rig: bpy.types.Object) -> None:
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
         record_joints(rig, make_plan(extract(rig), closed=False))
     for joint in joints:
-        joint.bone_kinds = joint.bone_kinds or dof_kinds_key(joint)
+        joint.bone_kinds = joint.bone_kinds or (dof_kinds_key(joint) if joint.active else "")
     for bone in armature_of(rig).bones:
         known = bone_record(bone)
         if known.joint or known.root:

@@ -42,8 +42,6 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES = 200
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
-#: Maximum number of frames at which a closed loop is solved between its keyframes, evenly chosen.
-_MAX_SOLVED_FRAMES = 2000
 #: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
 _HELD_TOLERANCE = 1e-5
 
@@ -232,7 +230,6 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
                 given, held = _with_scene_range(given, held)
                 course = replace(course, cycles=None)
             frames = _with_frames_between(given, held)
-            frames = np.union1d(given, frames[:: 1 + len(frames) // _MAX_SOLVED_FRAMES])
             how = np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
             solved = _loop_values(rig, loop, inputs, curves, frames)
             out += [
@@ -374,8 +371,8 @@ class KeyConversion:
             report.warn(
                 "driven-loop-opened",
                 Message(
-                    "{}: followed a closed loop that the driver of {} moves, and stay where they are now. Keyframe "
-                    "them, or give them drivers",
+                    "Closed loop: joints {} followed the driver of {} through it, and stay where they are now. "
+                    "Keyframe them, or give them drivers",
                     names,
                     repr(bone),
                 ),
@@ -443,7 +440,7 @@ def mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
     """
     report, muted = Report(), dict[str, str]()
     for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or loop.state is None or loop_joints(loop) & present.looped:
+        if isinstance(loop, RigidLoop) or loop_joints(loop) & present.looped:
             continue
         for action in present.actions:
             keyed = keyed_joints(rig, action, loop.channels)
@@ -460,7 +457,8 @@ def mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
         report.warn(
             "followers-muted",
             Message(
-                "{}: follow a closed loop now, so their keyframes are muted. Choose another input joint to use them",
+                "Closed loop: joints {} follow it now, their keyframes are muted. Choose another input joint to "
+                "use them",
                 names,
             ),
             where=min(muted.values()),

@@ -183,7 +183,7 @@ def joint_bone_properties(plan: BuildPlan) -> dict[str, tuple[dict[str, Any], di
         values: dict[str, Any] = {
             "loop": joint.id in plan.tree.loop_joints,
             "is_reversed": joint.id in reversed_joints,
-            "bone_kinds": kinds_key(dof.kind for dof in joint.dofs),
+            "bone_kinds": kinds_key(dof.kind for dof in joint.dofs) if joint.active else "",
             "is_open": joint.id in openings,
         }
         if joint.id in openings:

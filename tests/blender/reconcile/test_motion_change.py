@@ -4,6 +4,7 @@ Poses are those that Blender evaluates, at the frames of the keyframes and betwe
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
+from addon import formats
 from addon.blender.animation.actions import stored_poses
 from addon.blender.animation.loops.bone_loops import LiveLoop
 from addon.blender.animation.loops.live_solver import live_loops
@@ -20,13 +22,14 @@ from addon.blender.animation.pose_library import recall_pose, zero_servos
 from addon.blender.compat import action_curves, all_curves, use_action
 from addon.blender.data.access import record_of
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts, twin_of
+from addon.blender.data.queries import parts, rig_in, twin_of
 from addon.blender.editing.authoring import join_bodies
 from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint_ends
 from addon.blender.editing.symmetry.twins import mirror_to_twins
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from tests.support.holding import Seen
-from tests.support.scenes import made, pick
+from tests.support.scenes import found, made, pick
 
 #: Frames, some of them between whole ones: in front of the first keyframe, at keyframes, between, behind the last.
 FRAMES = [-3.0, 1.0, 4.0, 7.5, 12.0, 18.25, 25.0, 30.0]
@@ -349,8 +352,8 @@ def test_a_closed_loop_that_an_edit_opens_or_loosens_moves_as_before(
 
 
 def check_poses(now: Any, before: Any) -> None:
-    for frame, found in now.items():
-        for body, pose in found.items():
+    for frame, bodies in now.items():
+        for body, pose in bodies.items():
             assert np.abs(pose - before[frame][body]).max() < (1e-4 if frame % 1.0 == 0.0 else 2e-2), (frame, body)
 
 
@@ -507,3 +510,38 @@ def test_a_joint_that_closes_a_loop_leaves_no_keyframes_that_keep_it_open(blank:
         moving = [c.data_path for c in action_curves(rig, action) if not c.mute]
         assert len(moving) == 1, "one joint poses the loop"
         assert given == "all joints" or names[0] in moving[0]
+
+
+@pytest.mark.parametrize("part", ["tail_bearing", "crank_pin", "pitman"])
+def test_an_assembly_that_closes_a_loop_can_be_switched_off_and_on_in_a_motion(blank: Any, part: str) -> None:
+    path = found("pumpjack.json")
+    data = json.loads(path.read_text(encoding="utf-8"))
+    (jack,) = data["assemblies"]
+    inner: dict[str, Any] = {"name": "part", "active": True, "bodies": [], "joints": []}
+    for kind in ("bodies", "joints"):
+        inner[kind] = [each for each in jack[kind] if each["name"] == part]
+        jack[kind] = [each for each in jack[kind] if each["name"] != part]
+    jack["assemblies"] = [inner]
+    for joint_ in (*jack["joints"], *inner["joints"]):
+        for end in joint_["body_frame_pairs"]:
+            if end[0] != "fixed":
+                end[0] = "pumpjack:part:" + end[0] if end[0] == part else "pumpjack:" + end[0]
+    mechanism = formats.loads(json.dumps(data).encode(), str(path))
+    rig = rig_in(build(mechanism, options=BuildOptions(gait=False, physics=False)))
+    bpy.context.view_layer.update()
+    action = crank_keyed(rig, "turns", {1: 0.0, 21: 2.0})
+    frames = (1.0, 6.0, 13.5, 21.0)
+    before = bodies_at(rig, frames)
+    bpy.context.scene.frame_set(6)
+    pick(rig)
+    for is_on in (False, True, False, True):
+        assert bpy.ops.knuckle.switch_assembly(path="pumpjack:part") == {"FINISHED"}
+        now = bodies_at(rig, frames)
+        if part == "pitman" and not is_on:
+            for bodies in now.values():
+                del bodies["pitman"]
+        check_poses(now, before)
+        bpy.context.scene.frame_set(6)
+        assert bool(live_loops(rig)) == is_on
+    moving = [curve.data_path for curve in action_curves(rig, action) if not curve.mute]
+    assert len(moving) == 1, "the joints that follow the loop are not keyed again"
