@@ -104,7 +104,7 @@ class KeyframePoses:
             keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
             if keys:
                 self.frames[action] = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
-        self.before = self._bodies(rig, self.frames)
+        self.before = self._bodies(rig, {action: action for action in self.frames})
         self.solved = _solved_motions(rig, present, joints) if joints else []
         self.driven = _driven_followers(rig, present, joints) if joints else {}
 
@@ -114,17 +114,20 @@ class KeyframePoses:
         Args:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
-        report, playing = Report(), active_action(self.rig)
-        every = self._bodies(self.rig, self.frames)
-        if made is not None and playing in self.frames and (copied := active_action(made)) is not None:
-            split_off = self._bodies(made, {copied: self.frames[playing]})[copied]
-            before = self.before[playing]
-            for own, poses in split_off.items():
+        report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
+        for action, bodies in {} if made is None else self._bodies(made, self._copies(made)).items():
+            before = self.before[action]
+            for own, poses in bodies.items():
                 if own in before:  # its roots are at their seen poses, which this mechanism does not know
-                    every[playing][own] = before[own][-1] @ inverse(poses[-1]) @ poses
+                    every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
         for action, after in every.items():
             self._compare(action, self.before[action], after, report)
         return report
+
+    def _copies(self, made: bpy.types.Object) -> dict[bpy.types.Action, bpy.types.Action | None]:
+        """Return the copies of the Actions that a mechanism which was split off has."""
+        playing, copied = active_action(self.rig), active_action(made)
+        return {playing: copied} if playing in self.frames and copied is not None else {}
 
     def _compare(
         self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array], report: Report
@@ -160,29 +163,34 @@ class KeyframePoses:
             )
 
     def _bodies(
-        self, rig: bpy.types.Object, actions: Mapping[bpy.types.Action, list[float]]
+        self, rig: bpy.types.Object, played: Mapping[bpy.types.Action, bpy.types.Action | None]
     ) -> dict[bpy.types.Action, dict[str, Array]]:
-        """Return poses of bodies at frames of Actions and the present one (frames + 1, 4, 4), by Action and id.
+        """Return poses of bodies at the frames of Actions and the present one (frames + 1, 4, 4), by Action and id.
 
         Origins are at the centers of mass; roots are at their design poses.
+
+        Args:
+            rig: The armature.
+            played: What it plays for each of the Actions; None: nothing.
         """
-        if not actions:
+        if not played:
             return {}
         mechanism, out = extract(rig), dict[bpy.types.Action, dict[str, Array]]()
         self.names |= {body.id: body.name for body in mechanism.bodies}
         tree, start = current_tree(rig, mechanism), initial_joint_values(mechanism)
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
-        for action, keys in actions.items():
-            frames = np.array([*keys, self._now])
-            poses = tree.forward({**start, **_keyed_coordinates(rig, action, frames)}, len(frames))
+        for action, own in played.items():
+            frames = np.array([*self.frames[action], self._now])
+            poses = tree.forward({**start, **_keyed_coordinates(rig, own, frames)}, len(frames))
             poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
             out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
         return out
 
 
-def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action, frames: Array) -> dict[str, Array]:
+def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action | None, frames: Array) -> dict[str, Array]:
     """Return the joint values (frames, size) of an Action, within stops and with closed loops solved, by id."""
-    curves, stops, out = posing_curves(rig, action), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
+    curves = {} if action is None else posing_curves(rig, action)
+    stops, out = dof_stops(parts(rig, "JOINT")), dict[str, Array]()
     for joint, own in servo_channels(rig).items():
         values = out[joint] = curve_coordinates(rig, own, curves, frames)
         for column, channel in enumerate(own):
