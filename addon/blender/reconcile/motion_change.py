@@ -17,7 +17,7 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
-from ..animation.actions import active_action
+from ..animation.actions import active_action, has_mixed_actions
 from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
@@ -358,7 +358,8 @@ class KeyConversion:
         """Write the keyframes to the channels that the joints have now.
 
         Returns:
-            Joints that followed a closed loop of which a driver moves an input, and do not any more: they stay.
+            Joints that follow their closed loop no longer and whose keyframes cannot tell all of their motion: where
+            strips are blended, and where a driver moves an input, so that they stay.
         """
         report = Report()
         if not (self._found or self._solved or self._driven):
@@ -367,10 +368,21 @@ class KeyConversion:
         for keys in self._found:
             self._write_keys(keys, channels.get(keys.joint, []))
         following = {keys.action: _following_joints(self.rig, keys.action) for keys, _is_retyped in self._solved}
-        for keys, is_retyped in self._solved:
-            follows = keys.joint in following[keys.action]
-            if not follows or (is_retyped and not self._follows_as_before(keys)):
-                self._write_keys(keys, channels.get(keys.joint, []))
+        freed_keys = [
+            keys
+            for keys, is_retyped in self._solved
+            if keys.joint not in following[keys.action] or (is_retyped and not self._follows_as_before(keys))
+        ]
+        for keys in freed_keys:
+            self._write_keys(keys, channels.get(keys.joint, []))
+        if freed_keys and has_mixed_actions(self.rig):
+            report.warn(
+                "blended-loop-opened",
+                Message(
+                    "NLA: joints that an edit frees from a closed loop are keyed in each Action by itself. Where "
+                    "several are blended, the bodies move otherwise"
+                ),
+            )
         freed = self._driven.keys() & channels.keys()
         freed -= _following_joints(self.rig, active_action(self.rig)) if freed else set()
         if freed:

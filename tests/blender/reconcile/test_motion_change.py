@@ -545,3 +545,29 @@ def test_an_assembly_that_closes_a_loop_can_be_switched_off_and_on_in_a_motion(b
         assert bool(live_loops(rig)) == is_on
     moving = [curve.data_path for curve in action_curves(rig, action) if not curve.mute]
     assert len(moving) == 1, "the joints that follow the loop are not keyed again"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_freed_joints_of_motions_in_nla_strips_are_keyed_and_blended_strips_are_reported(
+    blank: Any, count: int, capfd: Any
+) -> None:
+    rig = made("pumpjack.json")
+    data = rig.animation_data_create()
+    for number in range(count):
+        action = crank_keyed(rig, f"part {number}", {1: 0.0, 21: 2.0 + number})
+        use_action(rig, None)
+        strip = data.nla_tracks.new().strips.new(action.name, 1, action)
+        if number:
+            strip.influence = 0.5
+    frames = (1.0, 6.0, 13.0, 21.0)
+    before = bodies_at(rig, frames)
+    assert np.abs(before[21.0]["pitman"] - before[1.0]["pitman"]).max() > 0.1
+    bpy.context.scene.frame_set(6)
+    capfd.readouterr()
+    delete(named(rig, "tail_bearing"))
+    assert ("NLA" in capfd.readouterr().out) == (count > 1)
+    if count == 1:
+        check_poses(bodies_at(rig, frames), before)
+    assert all(
+        len([c for c in all_curves(strip.action) if not c.mute]) > 1 for t in data.nla_tracks for strip in t.strips
+    )
