@@ -396,6 +396,8 @@ def test_followers_of_a_motion_that_continues_beyond_its_keyframes_do_so_in_the_
     (curve,) = action_curves(rig, action)
     if modifier:
         made_ = curve.modifiers.new("CYCLES" if modifier == "REPEAT_OFFSET" else modifier)
+        if modifier == "NOISE":
+            made_.strength, made_.scale = 2.0, 7.0
         if modifier == "REPEAT_OFFSET":
             made_.mode_before = made_.mode_after = "REPEAT_OFFSET"
     else:
