@@ -23,7 +23,7 @@ from ...core.kinematics import (
 )
 from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism
 from ...core.transforms import inverse
-from ..animation.actions import bone_properties, motion_actions, stored_poses
+from ..animation.actions import bone_properties, mechanism_actions
 from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.pose_reader import PoseReader
@@ -124,7 +124,7 @@ class RigState:
             bone.
         placing: Ids of the joints that place bodies.
         roots: Rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
-        actions: Motions and stored poses that key it.
+        actions: Motions and stored poses that key it, with those of its NLA strips.
         looped: Ids of the joints of loops with dependent joints.
         keyed: Of these loops, ids of the joints of those in which keyframes pose every joint.
     """
@@ -142,7 +142,7 @@ class RigState:
         self.turns = {
             c.bone: block_rotation(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single
         }
-        self.actions = _actions(rig)
+        self.actions = mechanism_actions(rig)
         loops = live_loops(rig)
         self.looped = {joint for loop in loops for joint in loop_joints(loop)}
         keyed_loops = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
@@ -151,7 +151,7 @@ class RigState:
     def of_copy(self, rig: bpy.types.Object) -> RigState:
         """Return the state for a copy of this armature, which gets some of its parts."""
         out = copy(self)
-        out.rig, out.actions = rig, _actions(rig)
+        out.rig, out.actions = rig, mechanism_actions(rig)
         return out
 
     def joined(self, other: RigState, merged: Merge, shift: Array) -> RigState:
@@ -187,11 +187,6 @@ class RigState:
         parent, child = (self.moves.get(end or "", np.eye(4)) for end in joint.ends)
         near, far = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
         return joint_values_from_transform(joint, (inverse(parent @ near) @ child @ far)[None])[0]
-
-
-def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    played = rig.animation_data.action if rig.animation_data is not None else None
-    return list(dict.fromkeys((*motion_actions(rig), *stored_poses(rig), *([] if played is None else [played]))))
 
 
 # ---------------------------------------------------------------- bone plans
