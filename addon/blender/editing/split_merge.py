@@ -14,9 +14,8 @@ from mathutils import Matrix
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
-from ..animation.actions import motion_actions, stored_poses
-from ..animation.renamed_bones import playing_actions
-from ..compat import all_curves, curve_groups, use_action
+from ..animation.actions import action_users, mechanism_actions, played_actions, require_no_tweak_mode
+from ..compat import all_curves, curve_groups, nla_strips, set_strip_action, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import Channel, bone_of_path, servo_channels
 from ..data.conversion import mirror_plane_of
@@ -34,6 +33,7 @@ from ..data.queries import (
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
+from ..reconcile.channel_transfer import remove_bone_animation, remove_empty_actions
 from ..reconcile.foreign_objects import (
     BoneSlot,
     armature_slots,
@@ -46,7 +46,6 @@ from ..reconcile.foreign_objects import (
     foreign_children,
     is_part_of,
     preserve_world_poses,
-    remove_lost_drivers,
     separate_collections,
     transfer_foreign_objects,
     transfer_parts,
@@ -73,9 +72,9 @@ def exclusive_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bp
 
     It plays them, they were made for it, or the other has no such bones.
     """
-    both = {*motion_actions(other), *stored_poses(other)}
-    sure = {*playing_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
-    return [each for each in (*motion_actions(rig), *stored_poses(rig)) if each in sure or each not in both]
+    both, mine = {*mechanism_actions(other)}, mechanism_actions(rig)
+    sure = {*played_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
+    return [each for each in mine if each in sure or each not in both]
 
 
 def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
@@ -105,8 +104,8 @@ def split_model(
 ) -> tuple[bpy.types.Object, list[str], Report]:
     """Split bodies, and the joints between them, off into a new mechanism.
 
-    Pose, motion and document are copied, the document with everything else marked as deleted; physics is not. Twins
-    that are separated are unlinked.
+    Pose, motions, stored poses and document are copied, the document with everything else marked as deleted; physics is
+    not. Each mechanism keeps the curves of its own bones. Twins that are separated are unlinked.
 
     Args:
         rig: Armature of the mechanism.
@@ -118,8 +117,9 @@ def split_model(
         The new armature, the names of the joints between the bodies and the rest, and the report.
 
     Raises:
-        ValueError: No body is selected, or all are.
+        ValueError: No body is selected, or all are; or an NLA strip is in tweak mode.
     """
+    require_no_tweak_mode(rig)
     assign_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig]
     ids = {record_of(obj).source_id for obj in chosen}
@@ -133,27 +133,47 @@ def split_model(
     with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
+        moving, own_bones = [*parts_of.inside, *(cut if to_world else ())], mechanism_bones(rig)
         along, others = carried_bones(rig, chosen)
         going = [obj for obj in foreign_children(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
         with preserve_world_poses(going):
             for obj in going:
                 obj.parent = made
-            remove_bones(rig, along - mechanism_bones(rig))
-            remove_bones(made, others)
-            joints = [empties[own] for own in (*parts_of.inside, *(cut if to_world else ()))]
+            _follow_split_bones(rig, made, moving, ids, along - own_bones)
+            copied = present.of_copy(made)
+            for each, state, lost in ((rig, present, along - own_bones), (made, copied, others)):
+                remove_bones(each, lost)
+                report.extend(remove_bone_animation(each, state, lost))
+            joints = [empties[own] for own in moving]
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
                 report.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
-            for one, other in ((rig, made), (made, rig)):
-                here, there = armature_of(one).bones, armature_of(other).bones
-                follow_bones(one, other, {bone.name: bone.name for bone in there if bone.name not in here})
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
-                remove_lost_drivers(each)
+                _stop_empty_actions(each)
     report.extend(motion.change(made))
+    remove_empty_actions([*present.actions, *copied.actions])
     return made, names, report
+
+
+def _follow_split_bones(
+    rig: bpy.types.Object, made: bpy.types.Object, joints: Collection[str], bodies: Collection[str], users: Collection[str]
+) -> None:
+    """Let the constraints and drivers that refer to bones follow these to the armature that keeps them.
+
+    Args:
+        rig: Armature of the mechanism.
+        made: Its copy for the bodies that are split off.
+        joints: Ids of the joints that go.
+        bodies: Ids of the bodies that go.
+        users: Names of the bones that go and are the user's.
+    """
+    slots = armature_slots(rig)
+    going = {name for name, (own, step) in slots.items() if own in (bodies if step < 0 else joints)} | {*users}
+    follow_bones(rig, made, {name: name for name in going})
+    follow_bones(made, rig, {bone.name: bone.name for bone in armature_of(rig).bones if bone.name not in going})
 
 
 def _is_on(empty: bpy.types.Object, bodies: Collection[bpy.types.Object]) -> bool:
@@ -163,6 +183,9 @@ def _is_on(empty: bpy.types.Object, bodies: Collection[bpy.types.Object]) -> boo
 
 def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     """Copy a mechanism's armature with its own collections, settings, document and motion, but no parts."""
+    for action in mechanism_actions(rig):
+        if not (action_record(action).model or action_users(rig, action)):
+            action_record(action).model = model_uid(rig)
     made = rig.copy()
     data = armature_of(rig).copy()
     made.data, made.name, data.name = data, name, name
@@ -174,13 +197,48 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     mark_as_adopted(made)
     if model.document is not None:
         model.document = model.document.copy()
-    for owner in (made, data):
-        action = owner.animation_data.action if owner.animation_data is not None else None
-        if action is not None:
-            copy = action.copy()
-            action_record(copy).model = model_uid(made) if owner == made else ""
-            use_action(owner, copy)
+    action = data.animation_data.action if data.animation_data is not None else None
+    if action is not None:
+        use_action(data, action.copy())
+    _copy_motions(rig, made)
     return made
+
+
+def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
+    """Give the copy of an armature its own copies of every motion and stored pose, in place of those that it plays.
+
+    A copy has the name of its Action and that of the new mechanism.
+    """
+    playing, data = played_actions(rig), made.animation_data
+    for action in mechanism_actions(rig):
+        copy = action.copy()
+        copy.name = f"{action.name} {record_of(made).source_name}"
+        copy.use_fake_user = action.use_fake_user or action not in playing
+        if action.asset_data is not None:
+            copy.asset_mark()
+            copy.asset_data.catalog_id = action.asset_data.catalog_id
+        record = action_record(copy)
+        record.model, record.split_from, record.bodies = model_uid(made), action, None
+        if data is not None and data.action == action:
+            use_action(made, copy)
+        for strip in nla_strips(data) if action in playing else ():
+            if strip.action == action:
+                set_strip_action(strip, copy)
+
+
+def _stop_empty_actions(rig: bpy.types.Object) -> None:
+    """Unlink the Actions that have no curve left from an armature object, with their NLA strips and tracks."""
+    data = rig.animation_data
+    if data is None:
+        return
+    if data.action is not None and not any(all_curves(data.action)):
+        data.action = None
+    for track in list(data.nla_tracks):
+        for strip in list(track.strips):
+            if strip.action is not None and not any(all_curves(strip.action)):
+                track.strips.remove(strip)
+        if not len(track.strips):
+            data.nla_tracks.remove(track)
 
 
 def _clear_lost_links(rig: bpy.types.Object) -> None:

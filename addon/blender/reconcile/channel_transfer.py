@@ -1,11 +1,11 @@
 """Transfer of joint channels after bones were planned again: pose, keyframes and drivers continue where they can.
 
-Channels that no longer exist are reset, and their curves and drivers removed.
+Channels that no longer exist are reset, and their curves and drivers removed, as are those of deleted bones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -15,10 +15,10 @@ from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
 from ...core.report import Message, Report
-from ..animation.actions import active_action
+from ..animation.actions import action_users, active_action
 from ..animation.keying import MIN_KEY_SPACING
-from ..compat import action_curves, new_curve
-from ..data.access import record_of
+from ..compat import action_curves, all_curves, new_curve
+from ..data.access import armature_of, record_of
 from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, is_screw_driver_curve, servo_channels
 from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
@@ -67,7 +67,7 @@ def transfer_channels(
             values = None if values is None else _relative_to_zero(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
-    report = _report_lost_drivers(rig, present, gone, after) if gone else Report()
+    report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
     if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved, gone)
     for own in after.values():
@@ -82,19 +82,63 @@ def transfer_channels(
 
 
 def _report_lost_drivers(
-    rig: bpy.types.Object, present: RigState, gone: Collection[ChannelPath], after: Mapping[str, Sequence[Channel]]
+    rig: bpy.types.Object,
+    present: RigState,
+    gone: Collection[ChannelPath],
+    after: Mapping[str, Sequence[Channel]],
+    edits: Collection[str],
 ) -> Report:
     """Report the drivers of channels that remaining joints no longer have (``gone``)."""
     report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
     driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)} & {*gone}
     for joint, old in present.channels.items() if driven else ():
-        if joint in after and any(place in driven for channel in old for place in channel.curves()):
+        if (joint in after or joint in edits) and any(place in driven for channel in old for place in channel.curves()):
             name = old[0].bone
             report.warn(
                 "driver-removed",
                 Message("{}: its driver is removed, the joint has no such channel any more", repr(name)),
                 where=name,
             )
+    return report
+
+
+def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
+    """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
+
+    An Action that another armature shares keeps the curves of bones that exist there.
+    """
+    report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
+    for curve in [curve for curve in drivers if bone_of_path(curve.data_path) in deleted]:
+        drivers.remove(curve)
+    for action in present.actions if deleted else ():
+        curves = action_curves(rig, action, create=False) or ()
+        going = [curve for curve in curves if bone_of_path(curve.data_path) in deleted]
+        users = action_users(rig, action) if going else []
+        sharing = {other for other in users if any(bone_of_path(c.data_path) in armature_of(other).bones for c in going)}
+        for curve in going:
+            if not any(bone_of_path(curve.data_path) in armature_of(other).bones for other in sharing):
+                curves.remove(curve)
+        for other in sharing:
+            report.info(
+                "shared-keyframes-kept",
+                Message(
+                    "Keyframes of {}: those of deleted bones are kept, {} has these bones and shares the Action",
+                    repr(action.name),
+                    repr(other.name),
+                ),
+                where=action.name,
+            )
+    return report
+
+
+def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
+    """Remove Actions that have no curve left and that nothing plays; return their names as a report."""
+    report = Report()
+    for action in actions:
+        if any(all_curves(action)) or action.users > int(action.use_fake_user):
+            continue
+        report.info("empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name)))
+        bpy.data.actions.remove(action)
     return report
 
 
