@@ -16,13 +16,14 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, count_with_noun
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
-from ..animation.actions import active_action
+from ..animation.actions import active_action, mechanism_actions
 from ..animation.fcurves import CurveData, CurveKeys, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, new_curve
+from ..data.access import action_record
 from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.queries import parts
 from ..rig.ball_channels import coordinates_from_keys, unwrap_rotation_vectors
@@ -297,11 +298,12 @@ class KeyConversion:
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        was_playing, playing = active_action(motion.rig), active_action(self.rig)
+        actions = mechanism_actions(self.rig)
+        own = {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
         for each in motion.solved:
             if each.joint not in after:
                 continue
-            action = playing if each.action == was_playing else each.action  # a split copies the motion that plays
+            action = own.get(each.action)  # a split copies every motion
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
             is_retyped = dof_kinds(before[each.joint]) != dof_kinds(after[each.joint])
