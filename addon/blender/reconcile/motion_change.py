@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit, lost_motion
-from ...core.kinematics import initial_joint_values
+from ...core.kinematics import Tree, initial_joint_values
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, count_with_noun
 from ...core.stops import clamp_values_to_stops
-from ...core.transforms import inverse
-from ..animation.actions import active_action, mechanism_actions
+from ...core.transforms import inverse, rotation_matrix
+from ..animation.actions import active_action, is_pose_action, mechanism_actions
 from ..animation.fcurves import CurveData, CurveKeys, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, new_curve
-from ..data.access import action_record
-from ..data.channels import Channel, block_rotation, servo_channels
+from ..data.access import action_record, armature_of
+from ..data.channels import ROOT_KEY_PREFIX, Channel, block_rotation, root_channels, servo_channels
 from ..data.queries import parts
 from ..rig.ball_channels import coordinates_from_keys, unwrap_rotation_vectors
 from ..rig.pose_channels import read_pose
@@ -38,8 +38,8 @@ _KEY_TOLERANCE = 1e-5
 #: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
 #: of them on a straight line; and bisections to reach both.
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
-#: Maximum number of compared keyframes, evenly chosen.
-_MAX_FRAMES = 200
+#: Maximum number of compared keyframes of all motions, evenly chosen, of which each has some.
+_MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
 #: Maximum number of frames at which a closed loop is solved between its keyframes, evenly chosen.
@@ -90,20 +90,33 @@ class _ConvertedKeys:
 
 
 class KeyframePoses:
-    """Motion of joints that will be edited: poses of bodies at their keyframes, and of joints that follow their loops.
+    """Motions of a mechanism whose joints will be edited: poses of bodies at keyframes, and of joints that follow loops.
 
     Costs nothing without keyframes.
+
+    Attributes:
+        rig: The armature.
+        frames: Compared frames of each motion: the active Action, those of NLA strips and those that do not play.
+        before: Poses of bodies at these and the present frame (frames + 1, 4, 4) by id, for each motion.
+        names: Names of bodies, by id.
+        solved: Motions of joints that follow closed loops.
     """
 
     def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
-        places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
-        curves = [curve for place, curve in _playing_curves(rig).items() if place in places]
-        keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
-        self.frames = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
+        channels = (present.channels | root_channels(rig)).values() if joints else ()  # any may move what they release
+        places = {place for own in channels for each in own for place in each.curves()}
+        self.frames = dict[bpy.types.Action, list[float]]()
+        for action in present.actions if joints else ():
+            curves = [] if is_pose_action(action) else _unmuted_curves(rig, action).items()
+            if keys := {float(key.co[0]) for place, curve in curves if place in places for key in curve.keyframe_points}:
+                self.frames[action] = sorted(keys)
+        share = max(_MIN_FRAMES, _MAX_FRAMES // max(1, len(self.frames)))
+        self.frames = {action: keys[:: 1 + len(keys) // share] for action, keys in self.frames.items()}
         self._now = float(bpy.context.scene.frame_current_final)
+        self._active = active_action(rig)
         self.names = dict[str, str]()
-        self.before = self._bodies(rig) if self.frames else {}
+        self.before = {action: self._bodies(rig, action, action) for action in self.frames}
         self.solved = _solved_motions(rig, present, joints) if joints else []
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
@@ -112,22 +125,30 @@ class KeyframePoses:
         Args:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
-        report = Report()
-        if not self.frames:
-            return report
-        after = self._bodies(self.rig)
-        for own, poses in (self._bodies(made) if made is not None else {}).items():
-            if own in self.before:  # its roots are at their seen poses, which this mechanism does not know
-                after[own] = self.before[own][-1] @ inverse(poses[-1]) @ poses
-        both = [own for own in self.before if own in after]
+        report, copies = Report(), {} if made is None else _own_actions(made)
+        for action, before in self.before.items():
+            after = self._bodies(self.rig, action, action)
+            for own, poses in self._bodies(made, copies.get(action), action).items() if made is not None else ():
+                if own in before and action == self._active:  # bodies were split off where they are seen
+                    after[own] = before[own][-1] @ inverse(poses[-1]) @ poses
+                else:
+                    after[own] = poses
+            self._report_change(action, before, after, report)
+        return report
+
+    def _report_change(
+        self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array], report: Report
+    ) -> None:
+        """Report how far bodies are off in a motion: their poses (frames + 1, 4, 4) before and after, by id."""
+        both = [own for own in before if own in after]
         if not both:
-            return report
-        was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (self.before, after))
+            return
+        was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (before, after))
         apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
         # of two rotations by an angle between them, 2 sin(angle / 2)
         turned = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
-        places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
-        size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
+        places = np.array([poses[0, :3, 3] for poses in before.values()])
+        size = float(np.ptp(places, axis=0).max())
         off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
         if apart[frame, body] > _POSE_TOLERANCE * size or turned[frame, body] > _POSE_TOLERANCE:
@@ -136,35 +157,65 @@ class KeyframePoses:
             report.warn(
                 "motion-changed",
                 Message(
-                    "Keyframes: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
+                    "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
                     "joints there again",
+                    repr(action.name),
                     repr(name),
                     f"{apart[frame, body]:.3g}",
                     f"{angle:.3g}",
-                    f"{self.frames[frame]:g}",
-                    count_with_noun(len(self.frames), "frame"),
+                    f"{self.frames[action][frame]:g}",
+                    count_with_noun(len(self.frames[action]), "frame"),
                 ),
                 where=name,
             )
-        return report
 
-    def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by id.
+    def _bodies(
+        self, rig: bpy.types.Object, action: bpy.types.Action | None, motion: bpy.types.Action
+    ) -> dict[str, Array]:
+        """Return poses of bodies at the frames of a motion and the present one (frames + 1, 4, 4), by id.
 
-        Origins are at the centers of mass; roots are at their design poses.
+        Origins are at the centers of mass. ``action`` has what keys this mechanism of the motion; None: nothing does.
         """
-        mechanism, frames = extract(rig), [*self.frames, self._now]
+        mechanism, frames = extract(rig), [*self.frames[motion], self._now]
         self.names |= {body.id: body.name for body in mechanism.bodies}
-        values = {**initial_joint_values(mechanism), **_keyed_coordinates(rig, frames)}
-        poses = current_tree(rig, mechanism).forward(values, len(frames))
+        values = {**initial_joint_values(mechanism), **_keyed_coordinates(rig, frames, action)}
+        tree = current_tree(rig, mechanism)
+        poses = tree.forward(values, len(frames), _root_poses(rig, tree, frames, action))
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
         poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
         return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
 
 
-def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
+def _own_actions(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.types.Action]:
+    """Return the Actions of a mechanism, by themselves and by those that a split copied them from."""
+    actions = mechanism_actions(rig)
+    return {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
+
+
+def _root_poses(
+    rig: bpy.types.Object, tree: Tree, frames: Sequence[float], action: bpy.types.Action | None
+) -> Array:
+    """Return the poses (frames, roots, 4, 4) of root bodies by the keyframes of their bones."""
+    curves, channels = _unmuted_curves(rig, action), root_channels(rig)
+    out = np.tile(np.array([root.pose for root in tree.roots]), (len(frames), 1, 1, 1))
+    for number, root in enumerate(tree.roots):
+        own = channels.get(ROOT_KEY_PREFIX + root.id)
+        if own is None:
+            continue
+        values = _curve_values(rig, own, curves, frames)
+        moves = np.tile(np.eye(4), (len(frames), 1, 1))
+        moves[:, :3, :3] = rotation_matrix(values[:, :3])
+        head = np.array(armature_of(rig).bones[own[0].bone].head_local)
+        moves[:, :3, 3] = head + values[:, 3:] - moves[:, :3, :3] @ head
+        out[:, number] = moves @ root.pose
+    return out
+
+
+def _keyed_coordinates(
+    rig: bpy.types.Object, frames: Sequence[float], action: bpy.types.Action | None
+) -> dict[str, Array]:
     """Return the joint values (frames, size) from keyframes, within stops and with closed loops solved, by id."""
-    curves, stops, out = _playing_curves(rig), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
+    curves, stops, out = _unmuted_curves(rig, action), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
     for joint, own in servo_channels(rig).items():
         values = out[joint] = _curve_values(rig, own, curves, frames)
         for column, channel in enumerate(own):
@@ -175,7 +226,7 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        out |= _loop_values(rig, loop, loop.given_joints(), curves, frames)
+        out |= _loop_values(rig, loop, loop.given_joints(action), curves, frames)
     return out
 
 
@@ -268,8 +319,7 @@ class KeyConversion:
             motion: Motion that plays, in which the poses of bodies are compared.
         """
         self.rig, self.report = rig, Report()
-        playing = active_action(rig)
-        compared = () if motion is None or playing is None else (playing,)
+        compared = () if motion is None else motion.frames
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
@@ -298,8 +348,7 @@ class KeyConversion:
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        actions = mechanism_actions(self.rig)
-        own = {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
+        own = _own_actions(self.rig)
         for each in motion.solved:
             if each.joint not in after:
                 continue
@@ -510,11 +559,10 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
 
 def _playing_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
     """Return the unmuted curves of the Action that plays on a mechanism, by identifier."""
-    action = active_action(rig)
-    return {} if action is None else _unmuted_curves(rig, action)
+    return _unmuted_curves(rig, active_action(rig))
 
 
-def _unmuted_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """Return the unmuted curves of an Action of a mechanism, by identifier."""
-    curves = action_curves(rig, action, create=False) or ()
+def _unmuted_curves(rig: bpy.types.Object, action: bpy.types.Action | None) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """Return the unmuted curves of an Action of a mechanism, by identifier; none without one."""
+    curves = (action_curves(rig, action, create=False) if action is not None else None) or ()
     return {(curve.data_path, curve.array_index): curve for curve in curves if not curve.mute}

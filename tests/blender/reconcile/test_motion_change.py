@@ -269,7 +269,7 @@ def test_what_is_lost_of_motions_that_do_not_play_is_reported(blank: Any) -> Non
     keyed(rig, "other", [hinge], (0.0, 0.3, 0.0))
     keyed(rig, "playing", [hinge], (0.0, 0.0, 0.0))
     report = set_joint_type(hinge, "prismatic")
-    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
     assert "'other'" in str(lost.message) and "17.2°" in str(lost.message)
 
 
