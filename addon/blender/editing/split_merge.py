@@ -15,9 +15,24 @@ from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import action_users, mechanism_actions, played_actions, require_no_tweak_mode
-from ..compat import all_curves, curve_groups, nla_strips, set_strip_action, use_action
+from ..animation.fcurves import copy_curve
+from ..compat import (
+    action_curves,
+    all_curves,
+    assign_strip_slot,
+    curve_groups,
+    nla_strips,
+    set_strip_action,
+    use_action,
+)
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
-from ..data.channels import Channel, bone_of_path, servo_channels
+from ..data.channels import (
+    Channel,
+    bone_of_path,
+    is_screw_driver_curve,
+    path_with_renamed_bone,
+    servo_channels,
+)
 from ..data.conversion import mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
@@ -28,6 +43,7 @@ from ..data.queries import (
     parts,
     parts_by_id,
     record_deletion,
+    root_bones,
     twins_by_part,
 )
 from ..events.signals import writing_records
@@ -67,16 +83,6 @@ def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str
     return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
 
 
-def exclusive_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
-    """Return the motions and stored poses that belong to a mechanism and not to another as well.
-
-    It plays them, they were made for it, or the other has no such bones.
-    """
-    both, mine = {*mechanism_actions(other)}, mechanism_actions(rig)
-    sure = {*played_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
-    return [each for each in mine if each in sure or each not in both]
-
-
 def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
     """Assign motions and stored poses to another mechanism, to whose bones the parts are parented now.
 
@@ -87,8 +93,8 @@ def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, mode
         places: New identifiers of curves by previous ones.
         model: ``model_uid`` of the other mechanism.
     """
+    groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
     for action in actions:
-        groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
         for curve in list(all_curves(action)):
             place = places.get((curve.data_path, curve.array_index))
             if place is not None and place != (curve.data_path, curve.array_index):
@@ -154,7 +160,10 @@ def split_model(
                 _clear_lost_links(each)
                 _stop_empty_actions(each)
     report.extend(motion.change(made))
-    remove_empty_actions([*present.actions, *copied.actions])
+    for record in map(action_record, copied.actions):
+        if record.split_from is not None and not any(all_curves(record.split_from)):
+            record.split_from = None  # it is no user that keeps an empty one
+    remove_empty_actions(dict.fromkeys((*present.actions, *copied.actions)))
     return made, names, report
 
 
@@ -279,6 +288,8 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
             raise ValueError(Message("{}: scaled as a whole. Set its scale to 1 before merging", repr(scaled.name)))
+    for each in (*others, rig):
+        require_no_tweak_mode(each)
     report, renamed, scene = Report(), 0, simulating_scene(rig)
     with physics_suspended(rig, report), writing_records():
         for each in (*others, rig):
@@ -326,7 +337,7 @@ def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge)
 
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
     its, present = begin_edit(other), begin_edit(rig)
-    motions, shift = exclusive_motions(other, rig), _design_transform(rig, other)
+    shift, motions = _design_transform(rig, other), (_own_actions(rig, other), _own_actions(other, rig))
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
     _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
@@ -366,12 +377,177 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     )
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
-    transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
+    bones = _merged_bones(rig, other, merged)
+    for name in root_bones(other).values():
+        if name in bones:
+            old, new = other.pose.bones[name], rig.pose.bones[bones[name]]
+            new.location, new.rotation_quaternion = old.location, old.rotation_quaternion
+    report.extend(_merge_motions(rig, other, motions, map_joint_curves(its.channels, after), bones))
     return merged
 
 
+def _own_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+    """Return the Actions of a mechanism without those that only another one plays, whose bones have the same names."""
+    own, elsewhere = played_actions(rig), played_actions(other)
+    return own + [action for action in mechanism_actions(rig) if action not in own and action not in elsewhere]
+
+
+def _merge_motions(
+    rig: bpy.types.Object,
+    other: bpy.types.Object,
+    motions: tuple[Sequence[bpy.types.Action], Sequence[bpy.types.Action]],
+    places: CurveMap,
+    bones: Mapping[str, str],
+) -> Report:
+    """Give a mechanism the motions, stored poses, NLA tracks and drivers of one that was merged into it.
+
+    The two Actions that play become one, and so do those that a split made of one. The others stay as they are, as
+    motions of the mechanism.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        motions: Actions of both before the merge.
+        places: New identifiers of the curves of its joints by previous ones.
+        bones: New names of its bones by previous ones.
+
+    Returns:
+        What could not be merged, and which Actions were joined.
+    """
+    report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
+    mine, theirs = motions
+    for action in theirs:
+        curves = [*(action_curves(other, action, create=False) or ())]
+        goes = {(curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones}
+        goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
+        partner = action if action in mine else _partner(rig, other, action, mine)
+        there = action_curves(rig, partner) if partner is not None else None
+        held = {(curve.data_path, curve.array_index) for curve in there or ()}
+        lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
+        whole |= {action.name for curve in lost if (curve.data_path, curve.array_index) not in held}
+        if there is None or partner is None:
+            for curve in lost:
+                action_curves(other, action).remove(curve)
+            transfer_motions([action], goes_to, model_uid(rig))
+            continue
+        if partner == action and action_record(action).model == settings(other).uid != "":
+            action_record(action).model = model_uid(rig)
+        joined[action] = partner
+        if action_record(partner).split_from == action:
+            action_record(partner).split_from = None
+        for at, curve in goes.items():
+            path, index = goes_to[at]
+            if (path, index) not in held:
+                copy_curve(curve, there, path, index, bone_of_path(path))
+    report.extend(_play_merged(rig, other, joined))
+    _copy_drivers(rig, other, places, bones)
+    if whole:
+        report.warn(
+            "object-motion-lost",
+            Message(
+                "Keyframes of {}: those of the armature object {} are not merged",
+                ", ".join(map(repr, sorted(whole))),
+                repr(other.name),
+            ),
+        )
+    for action, partner in joined.items():
+        if action != partner:
+            report.info("motions-joined", Message("Action {}: joined to {}", repr(action.name), repr(partner.name)))
+    unused = [action for action, partner in joined.items() if action != partner]
+    other.animation_data_clear()
+    bpy.data.batch_remove([action for action in unused if action.users <= int(action.use_fake_user)])
+    return report
+
+
+def _partner(
+    rig: bpy.types.Object, other: bpy.types.Object, action: bpy.types.Action, mine: Sequence[bpy.types.Action]
+) -> bpy.types.Action | None:
+    """Return the Action of a mechanism that one of a merged mechanism becomes a part of; None: it stays.
+
+    Both play, or a split made one of the other and both play in the same way.
+    """
+    role = _playing_role(other, action)
+    for each in mine:
+        first, second = action_record(action).split_from, action_record(each).split_from
+        is_pair = each == first or action == second or (first is not None and first == second)
+        if is_pair and _playing_role(rig, each) == role:
+            return each
+    active = rig.animation_data.action if rig.animation_data is not None else None
+    return active if role == "active" else None
+
+
+def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
+    data = rig.animation_data
+    if data is None or action not in played_actions(rig):
+        return ""
+    return "active" if data.action == action else "strip"
+
+
+#: Properties of an NLA strip that are copied, in an order in which they can be set.
+_STRIP_PROPERTIES = (
+    *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
+    *("blend_type", "extrapolation", "use_auto_blend", "blend_in", "blend_out", "mute", "use_sync_length"),
+)
+
+
+def _play_merged(
+    rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
+) -> Report:
+    """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        joined: Actions that became a part of another one, with that one.
+
+    Returns:
+        The NLA tracks with content that could not be copied.
+    """
+    report, data = Report(), other.animation_data
+    if data is None:
+        return report
+    if data.action is not None and data.action not in joined:
+        use_action(rig, data.action)
+    left = set[str]()
+    for track in data.nla_tracks:
+        strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
+        copied = [strip for strip in strips if strip.type == "CLIP" and strip.action is not None]
+        left |= {track.name for strip in strips if strip.type != "CLIP" or strip.use_animated_influence}
+        if not copied:
+            continue
+        made = rig.animation_data_create().nla_tracks.new()
+        made.name, made.mute = track.name, track.mute
+        for strip in copied:
+            new = made.strips.new(strip.name, int(strip.frame_start), strip.action)
+            assign_strip_slot(rig, new, strip.action)
+            for name in _STRIP_PROPERTIES:
+                setattr(new, name, getattr(strip, name))
+    if left:
+        report.warn(
+            "strips-lost",
+            Message(
+                "NLA tracks {}: meta strips, transitions and animated influence are not merged",
+                ", ".join(map(repr, sorted(left))),
+            ),
+        )
+    return report
+
+
+def _copy_drivers(
+    rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]
+) -> None:
+    """Copy the user's drivers of bones of a merged mechanism to the bones of the mechanism that has them now."""
+    for curve in other.animation_data.drivers if other.animation_data is not None else ():
+        if is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in bones:
+            continue
+        made = rig.animation_data_create().drivers.from_existing(src_driver=curve)
+        path = path_with_renamed_bone(curve.data_path, bones)
+        made.data_path, made.array_index = places.get((curve.data_path, curve.array_index), (path, curve.array_index))
+
+
 def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
-    """Report what of a mechanism that is merged into another cannot be kept, and keep its motion in the .blend."""
+    """Report what of a mechanism that is merged into another cannot be kept."""
     lost = [
         what
         for what, found in (
@@ -379,7 +555,6 @@ def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanis
             ("its restraints", bool(mechanism.restraints)),
             ("its document", bool(mechanism.source.text)),
             ("bones without a joint", len(mechanism_bones(other)) < len(armature_of(other).bones)),
-            ("its motion", other.animation_data is not None and other.animation_data.action is not None),
         )
         if found
     ]
@@ -388,9 +563,6 @@ def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanis
             "left-behind",
             Message("{}: not merged into {}: {}", repr(other.name), repr(rig.name), join_messages(", ", lost)),
         )
-    action = other.animation_data.action if other.animation_data is not None else None
-    if action is not None:
-        action.use_fake_user = True  # keep it in the .blend
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

@@ -5,7 +5,7 @@ Channels that no longer exist are reset, and their curves and drivers removed, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -68,8 +68,10 @@ def transfer_channels(
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
     report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
-    if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
-        _move_curves(rig, present, moved, gone)
+    if gone:
+        report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
+    if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
+        _move_curves(rig, present, moved)
     for own in after.values():
         for channel in own:
             if not channel.is_single and channel.index == 0 and not present.has_same_axes(rig, channel):
@@ -107,24 +109,37 @@ def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Col
 
     An Action that another armature shares keeps the curves of bones that exist there.
     """
+    return _remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else Report()
+
+
+def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
+    """Return whether a curve or driver is one of bones (names)."""
+    return bone_of_path(place[0]) in bones
+
+
+def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[ChannelPath], bool]) -> Report:
+    """Remove curves and drivers of a mechanism, except curves of bones that another armature has and plays."""
     report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
-    for curve in [curve for curve in drivers if bone_of_path(curve.data_path) in deleted]:
-        drivers.remove(curve)
-    for action in present.actions if deleted else ():
+    for curve in [each for each in drivers if is_lost((each.data_path, each.array_index))]:
+        if not is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in armature_of(rig).bones:
+            drivers.remove(curve)
+    for action in present.actions:
         curves = action_curves(rig, action, create=False) or ()
-        going = [curve for curve in curves if bone_of_path(curve.data_path) in deleted]
-        users = action_users(rig, action) if going else []
-        sharing = {other for other in users if any(bone_of_path(c.data_path) in armature_of(other).bones for c in going)}
+        going = [curve for curve in curves if is_lost((curve.data_path, curve.array_index))]
+        sharing = dict[str, bpy.types.Object]()
+        for other in action_users(rig, action) if going else ():
+            shared = {bone_of_path(curve.data_path) for curve in going} & {*armature_of(other).bones.keys()}
+            sharing |= dict.fromkeys(shared, other)
         for curve in going:
-            if not any(bone_of_path(curve.data_path) in armature_of(other).bones for other in sharing):
+            if bone_of_path(curve.data_path) not in sharing:
                 curves.remove(curve)
-        for other in sharing:
+        for name in sorted({other.name for other in sharing.values()}):
             report.info(
                 "shared-keyframes-kept",
                 Message(
-                    "Keyframes of {}: those of deleted bones are kept, {} has these bones and shares the Action",
+                    "Keyframes of {}: those of removed channels are kept, {} has these bones and shares the Action",
                     repr(action.name),
-                    repr(other.name),
+                    repr(name),
                 ),
                 where=action.name,
             )
@@ -263,18 +278,12 @@ def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> N
 
 
 def _move_curves(
-    rig: bpy.types.Object,
-    present: RigState,
-    moved: Mapping[ChannelPath, tuple[ChannelPath, float]],
-    gone: Collection[ChannelPath],
+    rig: bpy.types.Object, present: RigState, moved: Mapping[ChannelPath, tuple[ChannelPath, float]]
 ) -> None:
-    """Move curves and drivers of a mechanism to the new channels of their joint values; remove those without one."""
+    """Move curves and drivers of a mechanism to the new channels of their joint values."""
     for curves in _curve_owners(rig, present):
         found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver_curve(curve)]
-        going = [(curve, *moved[place]) for curve, place in found if place in moved]
-        for curve in [curve for curve, place in found if place in gone]:
-            curves.remove(curve)
-        for curve, place, factor in going:
+        for curve, place, factor in [(curve, *moved[place]) for curve, place in found if place in moved]:
             if (curve.data_path, curve.array_index) != place:
                 curve.data_path, curve.array_index = place
             if factor < 0.0:

@@ -143,7 +143,9 @@ def update_armature(
         held = preserve_seen_poses(tree, placement)
         shift_zeros(rig, tree.mechanism, held.zeros)
         is_new = not mechanism_bones(rig)
-        decided = make_plan(tree.mechanism, closed=is_new, tree=tree, kept=assigned_axes(rig, present.channels, edits))
+        kept = assigned_axes(rig, present.channels, edits)
+        kept.roots.update(present.rests)
+        decided = make_plan(tree.mechanism, closed=is_new, tree=tree, kept=kept)
         _shift_designs(rig, held.shifts, designs)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}

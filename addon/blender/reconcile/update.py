@@ -193,8 +193,9 @@ def _clear_deleted_bones(
     after = (*edit.after.bodies, *edit.after.joints)
     edited = {part.id for part in (*edit.before.bodies, *edit.before.joints)} | {*lost}
     edited -= {part.id for part in after if not part.active}
-    deleted = {name for name, (own, _step) in slots.items() if own in edited and name not in armature_of(rig).bones}
-    report = remove_bone_animation(rig, present, deleted)
+    now = armature_slots(rig)
+    deleted = {name for name, slot in slots.items() if slot[0] in edited and now.get(name) != slot}
+    report = remove_bone_animation(rig, present, deleted.difference(armature_of(rig).bones.keys()))
     report.extend(report_lost_references(rig, deleted))
     return report
 
