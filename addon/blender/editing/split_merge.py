@@ -389,7 +389,7 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
 def _own_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
     """Return the Actions of a mechanism without those that only another one plays, whose bones have the same names."""
     own, elsewhere = played_actions(rig), played_actions(other)
-    return own + [action for action in mechanism_actions(rig) if action not in own and action not in elsewhere]
+    return [action for action in mechanism_actions(rig) if action in own or action not in elsewhere]
 
 
 def _merge_motions(
