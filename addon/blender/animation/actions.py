@@ -53,7 +53,9 @@ def action_users(rig: bpy.types.Object, action: bpy.types.Action) -> list[bpy.ty
     They play it; or nothing plays it, it was made for no mechanism, and they are mechanisms as well. Copies that are
     simulated do not count.
     """
-    others = [other for other in bpy.data.objects if other.type == "ARMATURE" and other != rig and other.data is not None]
+    others = [
+        other for other in bpy.data.objects if other.type == "ARMATURE" and other != rig and other.data is not None
+    ]
     others = [other for other in others if not settings(other).original_uid]
     playing = [other for other in others if action in played_actions(other)]
     if playing or action_record(action).model or action in played_actions(rig):

@@ -203,10 +203,19 @@ def copy_curve(source: bpy.types.FCurve, curves: Any, path: str, index: int, gro
         for prop in modifier.bl_rna.properties:
             if not prop.is_readonly and prop.type != "COLLECTION":
                 setattr(copy, prop.identifier, getattr(modifier, prop.identifier))
-        for point in modifier.control_points if modifier.type == "ENVELOPE" else ():
-            added = copy.control_points.add(point.frame)
-            added.min, added.max = point.min, point.max
+        if isinstance(modifier, bpy.types.FModifierEnvelope):
+            _copy_control_points(modifier.control_points, copy.control_points)
     made.update()
+
+
+def _copy_control_points(source: Any, made: Any) -> None:
+    """Copy an envelope's control points, all at once: Blender crashes at times where one limit is set by itself."""
+    for point in source:
+        made.add(point.frame)
+    for name in ("frame", "min", "max"):
+        numbers = np.empty(len(source), dtype=np.float32)
+        source.foreach_get(name, numbers)
+        made.foreach_set(name, numbers)
 
 
 def cycles_modifier(curve: bpy.types.FCurve) -> Any:

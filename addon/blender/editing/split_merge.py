@@ -6,6 +6,7 @@ Parts move to other collections and another armature; motions and stored poses a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
 import bpy
 import numpy as np
@@ -168,7 +169,11 @@ def split_model(
 
 
 def _follow_split_bones(
-    rig: bpy.types.Object, made: bpy.types.Object, joints: Collection[str], bodies: Collection[str], users: Collection[str]
+    rig: bpy.types.Object,
+    made: bpy.types.Object,
+    joints: Collection[str],
+    bodies: Collection[str],
+    users: Collection[str],
 ) -> None:
     """Let the constraints and drivers that refer to bones follow these to the armature that keeps them.
 
@@ -206,9 +211,9 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     mark_as_adopted(made)
     if model.document is not None:
         model.document = model.document.copy()
-    action = data.animation_data.action if data.animation_data is not None else None
-    if action is not None:
-        use_action(data, action.copy())
+    shown = data.animation_data.action if data.animation_data is not None else None
+    if shown is not None:
+        use_action(data, shown.copy())
     _copy_motions(rig, made)
     return made
 
@@ -225,12 +230,12 @@ def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
         copy.use_fake_user = action.use_fake_user or action not in playing
         if action.asset_data is not None:
             copy.asset_mark()
-            copy.asset_data.catalog_id = action.asset_data.catalog_id
+            cast(bpy.types.AssetMetaData, copy.asset_data).catalog_id = action.asset_data.catalog_id
         record = action_record(copy)
         record.model, record.split_from, record.bodies = model_uid(made), action, None
         if data is not None and data.action == action:
             use_action(made, copy)
-        for strip in nla_strips(data) if action in playing else ():
+        for strip in nla_strips(data) if data is not None else ():
             if strip.action == action:
                 set_strip_action(strip, copy)
 
@@ -418,7 +423,9 @@ def _merge_motions(
     mine, theirs = motions
     for action in theirs:
         curves = [*(action_curves(other, action, create=False) or ())]
-        goes = {(curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones}
+        goes = {
+            (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
+        }
         goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
         partner = action if action in mine else _partner(rig, other, action, mine)
         there = action_curves(rig, partner) if partner is not None else None
@@ -519,8 +526,9 @@ def _play_merged(
         made = rig.animation_data_create().nla_tracks.new()
         made.name, made.mute = track.name, track.mute
         for strip in copied:
-            new = made.strips.new(strip.name, int(strip.frame_start), strip.action)
-            assign_strip_slot(rig, new, strip.action)
+            action = cast(bpy.types.Action, strip.action)
+            new = made.strips.new(strip.name, int(strip.frame_start), action)
+            assign_strip_slot(rig, new, action)
             for name in _STRIP_PROPERTIES:
                 setattr(new, name, getattr(strip, name))
     if left:
@@ -534,9 +542,7 @@ def _play_merged(
     return report
 
 
-def _copy_drivers(
-    rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]
-) -> None:
+def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:
     """Copy the user's drivers of bones of a merged mechanism to the bones of the mechanism that has them now."""
     for curve in other.animation_data.drivers if other.animation_data is not None else ():
         if is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in bones:

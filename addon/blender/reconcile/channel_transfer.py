@@ -119,12 +119,12 @@ def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
 
 def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[ChannelPath], bool]) -> Report:
     """Remove curves and drivers of a mechanism, except curves of bones that another armature has and plays."""
-    report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
+    report, drivers = Report(), rig.animation_data_create().drivers
     for curve in [each for each in drivers if is_lost((each.data_path, each.array_index))]:
         if not is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in armature_of(rig).bones:
             drivers.remove(curve)
     for action in present.actions:
-        curves = action_curves(rig, action, create=False) or ()
+        curves: Any = action_curves(rig, action, create=False) or ()
         going = [curve for curve in curves if is_lost((curve.data_path, curve.array_index))]
         sharing = dict[str, bpy.types.Object]()
         for other in action_users(rig, action) if going else ():
@@ -152,7 +152,9 @@ def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
     for action in actions:
         if any(all_curves(action)) or action.users > int(action.use_fake_user):
             continue
-        report.info("empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name)))
+        report.info(
+            "empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name))
+        )
         bpy.data.actions.remove(action)
     return report
 

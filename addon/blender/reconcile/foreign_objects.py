@@ -161,11 +161,23 @@ def report_lost_references(rig: bpy.types.Object, deleted: Collection[str]) -> R
             continue
         owner = Message("{}, bone {}", repr(each.owner.name), repr(each.posed)) if each.posed else repr(each.owner.name)
         what = (
-            Message("{}: its driver of {} reads bone {}, which was deleted or replaced", owner, repr(each.name), repr(each.bone))
+            Message(
+                "{}: its driver of {} reads bone {}, which was deleted or replaced",
+                owner,
+                repr(each.name),
+                repr(each.bone),
+            )
             if each.is_driver
-            else Message("{}: its constraint {} refers to bone {}, which was deleted or replaced", owner, repr(each.name), repr(each.bone))
+            else Message(
+                "{}: its constraint {} refers to bone {}, which was deleted or replaced",
+                owner,
+                repr(each.name),
+                repr(each.bone),
+            )
         )
-        report.warn("bone-reference-lost", Message("{}. Choose another bone, or remove it", what), where=each.owner.name)
+        report.warn(
+            "bone-reference-lost", Message("{}. Choose another bone, or remove it", what), where=each.owner.name
+        )
     return report
 
 

@@ -90,7 +90,7 @@ class _ConvertedKeys:
 
 
 class KeyframePoses:
-    """Motions of a mechanism whose joints will be edited: poses of bodies at keyframes, and of joints that follow loops.
+    """Motions of a mechanism whose joints will be edited: poses of bodies, and values of joints that follow loops.
 
     Costs nothing without keyframes.
 
@@ -109,7 +109,9 @@ class KeyframePoses:
         self.frames = dict[bpy.types.Action, list[float]]()
         for action in present.actions if joints else ():
             curves = [] if is_pose_action(action) else _unmuted_curves(rig, action).items()
-            if keys := {float(key.co[0]) for place, curve in curves if place in places for key in curve.keyframe_points}:
+            if keys := {
+                float(key.co[0]) for place, curve in curves if place in places for key in curve.keyframe_points
+            }:
                 self.frames[action] = sorted(keys)
         share = max(_MIN_FRAMES, _MAX_FRAMES // max(1, len(self.frames)))
         self.frames = {action: keys[:: 1 + len(keys) // share] for action, keys in self.frames.items()}
@@ -192,9 +194,7 @@ def _own_actions(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.typ
     return {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
 
 
-def _root_poses(
-    rig: bpy.types.Object, tree: Tree, frames: Sequence[float], action: bpy.types.Action | None
-) -> Array:
+def _root_poses(rig: bpy.types.Object, tree: Tree, frames: Sequence[float], action: bpy.types.Action | None) -> Array:
     """Return the poses (frames, roots, 4, 4) of root bodies by the keyframes of their bones."""
     curves, channels = _unmuted_curves(rig, action), root_channels(rig)
     out = np.tile(np.array([root.pose for root in tree.roots]), (len(frames), 1, 1, 1))

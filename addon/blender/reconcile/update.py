@@ -190,9 +190,9 @@ def _clear_deleted_bones(
         slots: Slots of its bones before the edit, by name.
         lost: Ids of deleted joints that the mechanism lacked.
     """
-    after = (*edit.after.bodies, *edit.after.joints)
-    edited = {part.id for part in (*edit.before.bodies, *edit.before.joints)} | {*lost}
-    edited -= {part.id for part in after if not part.active}
+    edited = {*lost, *body_by_id(edit.before), *joint_by_id(edit.before)}
+    edited -= {body.id for body in edit.after.bodies if not body.active}
+    edited -= {joint.id for joint in edit.after.joints if not joint.active}
     now = armature_slots(rig)
     deleted = {name for name, slot in slots.items() if slot[0] in edited and now.get(name) != slot}
     report = remove_bone_animation(rig, present, deleted.difference(armature_of(rig).bones.keys()))

@@ -488,7 +488,9 @@ def test_what_is_split_off_a_moving_body_is_reported_with_its_distance(blank: An
     after = played(*rigs)
     assert largest_shift({FRAMES[1]: before[FRAMES[1]]}, after) < 1e-4, "all stay where they are seen"
     off = max(
-        float(np.linalg.norm(before[frame][own][:3, 3] - after[frame][own][:3, 3])) for frame in (1, 20) for own in before[1]
+        float(np.linalg.norm(before[frame][own][:3, 3] - after[frame][own][:3, 3]))
+        for frame in (1, 20)
+        for own in before[1]
     )
     assert off > 0.005
     (lost,) = [entry for entry in report.entries if entry.code == "motion-changed"]
