@@ -67,6 +67,23 @@ def strip_curves(strip: Any) -> Iterator[Any]:
             yield from bag.fcurves
 
 
+def nla_strips(data: bpy.types.AnimData) -> Iterator[Any]:
+    """Yield all NLA strips of a datablock, with those inside meta strips."""
+    todo: list[Any] = [strip for track in data.nla_tracks for strip in track.strips]
+    while todo:
+        strip = todo.pop(0)
+        todo += strip.strips
+        yield strip
+
+
+def set_strip_action(strip: Any, action: bpy.types.Action) -> None:
+    """Let an NLA strip play a copy of its Action, with the same slot where Actions have slots."""
+    slot = strip.action_slot.identifier if HAS_SLOTS and strip.action_slot is not None else None
+    strip.action = action
+    if slot is not None:
+        strip.action_slot = next((each for each in action.slots if each.identifier == slot), strip.action_slot)
+
+
 def all_curves(action: Any) -> Iterator[Any]:
     """Yield all F-curves of an Action."""
     for bag in _channel_bags(action):
@@ -93,6 +110,9 @@ def _slot(id_block: Any, action: Any, create: bool) -> Any:
     data = id_block.animation_data
     if data is not None and data.action == action and data.action_slot is not None:
         return data.action_slot
+    for strip in nla_strips(data) if data is not None else ():
+        if strip.action == action and strip.action_slot is not None:
+            return strip.action_slot
     for slot in action.slots:
         if slot.target_id_type in {id_block.id_type, "UNSPECIFIED"}:
             return slot

@@ -14,13 +14,14 @@ from ..compat import (
     action_slot,
     all_curves,
     is_muted,
+    nla_strips,
     played_action,
     restore_action,
     strip_curves,
     use_action,
 )
-from ..data.access import action_record, settings
-from ..data.channels import servo_channels
+from ..data.access import action_record, armature_of, record_of, settings
+from ..data.channels import bone_of_path, servo_channels
 
 
 def motion_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
@@ -41,9 +42,25 @@ def may_belong_to(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
 
     Bones of two mechanisms of one model file have the same names, so that data paths alone do not tell.
     """
-    if _is_active_action(rig, action):
+    if action in played_actions(rig):
         return True
     return action_record(action).model in {"", settings(rig).uid} and not is_pose_action(action)
+
+
+def action_users(rig: bpy.types.Object, action: bpy.types.Action) -> list[bpy.types.Object]:
+    """Return the other armature objects that an Action of a mechanism may move: an edit of it would change them too.
+
+    They play it; or nothing plays it, it was made for no mechanism, and they are mechanisms as well. Copies that are
+    simulated do not count.
+    """
+    others = [
+        other for other in bpy.data.objects if other.type == "ARMATURE" and other != rig and other.data is not None
+    ]
+    others = [other for other in others if not settings(other).original_uid]
+    playing = [other for other in others if action in played_actions(other)]
+    if playing or action_record(action).model or action in played_actions(rig):
+        return playing
+    return [other for other in others if record_of(other).role == "MODEL"]
 
 
 def is_pose_action(action: bpy.types.Action) -> bool:
@@ -53,8 +70,34 @@ def is_pose_action(action: bpy.types.Action) -> bool:
     )
 
 
-def _is_active_action(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    return rig.animation_data is not None and rig.animation_data.action == action
+def played_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
+    """Return the Actions of an armature object: the active one and those of its NLA strips, muted or not."""
+    data = rig.animation_data
+    if data is None:
+        return []
+    every = (data.action, *(strip.action for strip in nla_strips(data)))
+    return list(dict.fromkeys(action for action in every if action is not None))
+
+
+def mechanism_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
+    """Return every Action that an edit of a mechanism has to follow, by name.
+
+    These are all that it plays, and those that key one of its bones and were not made for another mechanism: motions,
+    root motions and stored poses. Linked Actions cannot be edited and are left out.
+    """
+    played, bones = played_actions(rig), armature_of(rig).bones
+    return [
+        action
+        for action in bpy.data.actions
+        if action.library is None
+        and (
+            action in played
+            or (
+                action_record(action).model in {"", settings(rig).uid}
+                and any(bone_of_path(c.data_path) in bones for c in action_curves(rig, action, create=False) or ())
+            )
+        )
+    ]
 
 
 def sole_action(rig: bpy.types.Object) -> bpy.types.Action | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ...core.motion.keyframes import Keyframes
 from ...core.report import Message, Report
-from ..compat import action_curves, is_muted
+from ..compat import action_curves, is_muted, new_curve
 from ..data.access import armature_of, bone_record, record_of
 from ..data.channels import Channel, block_rotation, bone_path, pose_curves, servo_channels
 from ..data.queries import RigParts, joint_bones
@@ -40,6 +40,7 @@ _KEY_ATTRIBUTES: tuple[tuple[str, str, Any], ...] = (
     ("period", "period", np.float32),
 )
 _CONTROL_POINTS = ("handle_left", "co", "handle_right")
+_CURVE_SETTINGS = ("extrapolation", "mute", "lock", "hide", "color_mode", "color", "auto_smoothing")
 #: Properties of a Cycles modifier that concern its display only.
 _UI_ATTRIBUTES = {"active", "show_expanded"}
 
@@ -189,6 +190,32 @@ def write_curve(curve: bpy.types.FCurve, course: CurveData) -> None:
         made = add_cycles(curve)
         for name, value in course.cycles.items():
             setattr(made, name, value)
+
+
+def copy_curve(source: bpy.types.FCurve, curves: Any, path: str, index: int, group: str) -> None:
+    """Copy a curve, with its modifiers and display, to another Action's curves under another data path."""
+    made = new_curve(curves, path, index, group)
+    write_keys(made, read_keys(source))
+    for name in _CURVE_SETTINGS:
+        setattr(made, name, getattr(source, name))
+    for modifier in source.modifiers:
+        copy: Any = made.modifiers.new(type=modifier.type)
+        for prop in modifier.bl_rna.properties:
+            if not prop.is_readonly and prop.type != "COLLECTION":
+                setattr(copy, prop.identifier, getattr(modifier, prop.identifier))
+        if isinstance(modifier, bpy.types.FModifierEnvelope):
+            _copy_control_points(modifier.control_points, copy.control_points)
+    made.update()
+
+
+def _copy_control_points(source: Any, made: Any) -> None:
+    """Copy an envelope's control points, all at once: Blender crashes at times where one limit is set by itself."""
+    for point in source:
+        made.add(point.frame)
+    for name in ("frame", "min", "max"):
+        numbers = np.empty(len(source), dtype=np.float32)
+        source.foreach_get(name, numbers)
+        made.foreach_set(name, numbers)
 
 
 def cycles_modifier(curve: bpy.types.FCurve) -> Any:

@@ -9,7 +9,7 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from ..data.queries import is_foreign
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
 from ..events.signals import Signal, emit, writing_records
+from .actions import played_actions
 from .loops import live_solver
 
 #: Role of a bone: joint id, root body id, step of the joint's chain.
@@ -163,7 +164,7 @@ def _stale_names(data: bpy.types.Armature) -> dict[str, str]:
 
 
 def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mapping[str, str]) -> None:
-    playing = set(playing_actions(rig))
+    playing = set(played_actions(rig))
     names = {*armature_of(rig).bones.keys(), *went, *stale}
     for action in bpy.data.actions:
         if action.library is not None or action.override_library is not None:
@@ -179,16 +180,6 @@ def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mappi
                 group.name = wanted[group.name]
 
 
-def playing_actions(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
-    """Yield the Actions of an armature: the active one and those of NLA strips."""
-    data = rig.animation_data
-    if data is None:
-        return
-    if data.action is not None:
-        yield data.action
-    yield from (strip.action for track in data.nla_tracks for strip in track.strips if strip.action is not None)
-
-
 def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones: bool) -> bool:
     """Return whether an Action that refers to bones belongs to a mechanism.
 
@@ -198,7 +189,7 @@ def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones
     if model:
         return model == settings(rig).uid
     return matches_bones and not any(
-        action in playing_actions(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
+        action in played_actions(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
     )
 
 

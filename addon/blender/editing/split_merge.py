@@ -6,6 +6,7 @@ Parts move to other collections and another armature; motions and stored poses a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
 
 import bpy
 import numpy as np
@@ -14,11 +15,25 @@ from mathutils import Matrix
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
-from ..animation.actions import motion_actions, stored_poses
-from ..animation.renamed_bones import playing_actions
-from ..compat import all_curves, curve_groups, use_action
+from ..animation.actions import action_users, mechanism_actions, played_actions, require_no_tweak_mode
+from ..animation.fcurves import copy_curve
+from ..compat import (
+    action_curves,
+    all_curves,
+    assign_strip_slot,
+    curve_groups,
+    nla_strips,
+    set_strip_action,
+    use_action,
+)
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
-from ..data.channels import Channel, bone_of_path, servo_channels
+from ..data.channels import (
+    Channel,
+    bone_of_path,
+    is_screw_driver_curve,
+    path_with_renamed_bone,
+    servo_channels,
+)
 from ..data.conversion import mirror_plane_of
 from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
@@ -29,11 +44,13 @@ from ..data.queries import (
     parts,
     parts_by_id,
     record_deletion,
+    root_bones,
     twins_by_part,
 )
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
+from ..reconcile.channel_transfer import remove_bone_animation, remove_empty_actions
 from ..reconcile.foreign_objects import (
     BoneSlot,
     armature_slots,
@@ -46,7 +63,6 @@ from ..reconcile.foreign_objects import (
     foreign_children,
     is_part_of,
     preserve_world_poses,
-    remove_lost_drivers,
     separate_collections,
     transfer_foreign_objects,
     transfer_parts,
@@ -68,16 +84,6 @@ def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str
     return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
 
 
-def exclusive_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
-    """Return the motions and stored poses that belong to a mechanism and not to another as well.
-
-    It plays them, they were made for it, or the other has no such bones.
-    """
-    both = {*motion_actions(other), *stored_poses(other)}
-    sure = {*playing_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
-    return [each for each in (*motion_actions(rig), *stored_poses(rig)) if each in sure or each not in both]
-
-
 def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
     """Assign motions and stored poses to another mechanism, to whose bones the parts are parented now.
 
@@ -88,8 +94,8 @@ def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, mode
         places: New identifiers of curves by previous ones.
         model: ``model_uid`` of the other mechanism.
     """
+    groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
     for action in actions:
-        groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
         for curve in list(all_curves(action)):
             place = places.get((curve.data_path, curve.array_index))
             if place is not None and place != (curve.data_path, curve.array_index):
@@ -105,8 +111,8 @@ def split_model(
 ) -> tuple[bpy.types.Object, list[str], Report]:
     """Split bodies, and the joints between them, off into a new mechanism.
 
-    Pose, motion and document are copied, the document with everything else marked as deleted; physics is not. Twins
-    that are separated are unlinked.
+    Pose, motions, stored poses and document are copied, the document with everything else marked as deleted; physics is
+    not. Each mechanism keeps the curves of its own bones. Twins that are separated are unlinked.
 
     Args:
         rig: Armature of the mechanism.
@@ -118,8 +124,9 @@ def split_model(
         The new armature, the names of the joints between the bodies and the rest, and the report.
 
     Raises:
-        ValueError: No body is selected, or all are.
+        ValueError: No body is selected, or all are; or an NLA strip is in tweak mode.
     """
+    require_no_tweak_mode(rig)
     assign_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig]
     ids = {record_of(obj).source_id for obj in chosen}
@@ -133,27 +140,54 @@ def split_model(
     with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
+        moving, own_bones = [*parts_of.inside, *(cut if to_world else ())], mechanism_bones(rig)
         along, others = carried_bones(rig, chosen)
         going = [obj for obj in foreign_children(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
         with preserve_world_poses(going):
             for obj in going:
                 obj.parent = made
-            remove_bones(rig, along - mechanism_bones(rig))
-            remove_bones(made, others)
-            joints = [empties[own] for own in (*parts_of.inside, *(cut if to_world else ()))]
+            _follow_split_bones(rig, made, moving, ids, along - own_bones)
+            copied = present.of_copy(made)
+            for each, state, lost in ((rig, present, along - own_bones), (made, copied, others)):
+                remove_bones(each, lost)
+                report.extend(remove_bone_animation(each, state, lost))
+            joints = [empties[own] for own in moving]
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
                 report.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
-            for one, other in ((rig, made), (made, rig)):
-                here, there = armature_of(one).bones, armature_of(other).bones
-                follow_bones(one, other, {bone.name: bone.name for bone in there if bone.name not in here})
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
-                remove_lost_drivers(each)
+                _stop_empty_actions(each)
     report.extend(motion.change(made))
+    for record in map(action_record, copied.actions):
+        if record.split_from is not None and not any(all_curves(record.split_from)):
+            record.split_from = None  # it is no user that keeps an empty one
+    remove_empty_actions(dict.fromkeys((*present.actions, *copied.actions)))
     return made, names, report
+
+
+def _follow_split_bones(
+    rig: bpy.types.Object,
+    made: bpy.types.Object,
+    joints: Collection[str],
+    bodies: Collection[str],
+    users: Collection[str],
+) -> None:
+    """Let the constraints and drivers that refer to bones follow these to the armature that keeps them.
+
+    Args:
+        rig: Armature of the mechanism.
+        made: Its copy for the bodies that are split off.
+        joints: Ids of the joints that go.
+        bodies: Ids of the bodies that go.
+        users: Names of the bones that go and are the user's.
+    """
+    slots = armature_slots(rig)
+    going = {name for name, (own, step) in slots.items() if own in (bodies if step < 0 else joints)} | {*users}
+    follow_bones(rig, made, {name: name for name in going})
+    follow_bones(made, rig, {bone.name: bone.name for bone in armature_of(rig).bones if bone.name not in going})
 
 
 def _is_on(empty: bpy.types.Object, bodies: Collection[bpy.types.Object]) -> bool:
@@ -163,6 +197,9 @@ def _is_on(empty: bpy.types.Object, bodies: Collection[bpy.types.Object]) -> boo
 
 def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     """Copy a mechanism's armature with its own collections, settings, document and motion, but no parts."""
+    for action in mechanism_actions(rig):
+        if not (action_record(action).model or action_users(rig, action)):
+            action_record(action).model = model_uid(rig)
     made = rig.copy()
     data = armature_of(rig).copy()
     made.data, made.name, data.name = data, name, name
@@ -174,13 +211,48 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     mark_as_adopted(made)
     if model.document is not None:
         model.document = model.document.copy()
-    for owner in (made, data):
-        action = owner.animation_data.action if owner.animation_data is not None else None
-        if action is not None:
-            copy = action.copy()
-            action_record(copy).model = model_uid(made) if owner == made else ""
-            use_action(owner, copy)
+    shown = data.animation_data.action if data.animation_data is not None else None
+    if shown is not None:
+        use_action(data, shown.copy())
+    _copy_motions(rig, made)
     return made
+
+
+def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
+    """Give the copy of an armature its own copies of every motion and stored pose, in place of those that it plays.
+
+    A copy has the name of its Action and that of the new mechanism.
+    """
+    playing, data = played_actions(rig), made.animation_data
+    for action in mechanism_actions(rig):
+        copy = action.copy()
+        copy.name = f"{action.name} {record_of(made).source_name}"
+        copy.use_fake_user = action.use_fake_user or action not in playing
+        if action.asset_data is not None:
+            copy.asset_mark()
+            cast(bpy.types.AssetMetaData, copy.asset_data).catalog_id = action.asset_data.catalog_id
+        record = action_record(copy)
+        record.model, record.split_from, record.bodies = model_uid(made), action, None
+        if data is not None and data.action == action:
+            use_action(made, copy)
+        for strip in nla_strips(data) if data is not None else ():
+            if strip.action == action:
+                set_strip_action(strip, copy)
+
+
+def _stop_empty_actions(rig: bpy.types.Object) -> None:
+    """Unlink the Actions that have no curve left from an armature object, with their NLA strips and tracks."""
+    data = rig.animation_data
+    if data is None:
+        return
+    if data.action is not None and not any(all_curves(data.action)):
+        data.action = None
+    for track in list(data.nla_tracks):
+        for strip in list(track.strips):
+            if strip.action is not None and not any(all_curves(strip.action)):
+                track.strips.remove(strip)
+        if not len(track.strips):
+            data.nla_tracks.remove(track)
 
 
 def _clear_lost_links(rig: bpy.types.Object) -> None:
@@ -221,6 +293,8 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
         if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
             raise ValueError(Message("{}: scaled as a whole. Set its scale to 1 before merging", repr(scaled.name)))
+    for each in (*others, rig):
+        require_no_tweak_mode(each)
     report, renamed, scene = Report(), 0, simulating_scene(rig)
     with physics_suspended(rig, report), writing_records():
         for each in (*others, rig):
@@ -268,7 +342,7 @@ def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge)
 
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
     its, present = begin_edit(other), begin_edit(rig)
-    motions, shift = exclusive_motions(other, rig), _design_transform(rig, other)
+    shift, motions = _design_transform(rig, other), (_own_actions(rig, other), _own_actions(other, rig))
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
     _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
@@ -308,12 +382,178 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     )
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
-    transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
+    bones = _merged_bones(rig, other, merged)
+    for name in root_bones(other).values():
+        if name in bones:
+            old, new = other.pose.bones[name], rig.pose.bones[bones[name]]
+            new.location, new.rotation_quaternion = old.location, old.rotation_quaternion
+    report.extend(_merge_motions(rig, other, motions, map_joint_curves(its.channels, after), bones))
     return merged
 
 
+def _own_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+    """Return the Actions of a mechanism without those that only another one plays, whose bones have the same names."""
+    own, elsewhere = played_actions(rig), played_actions(other)
+    return [action for action in mechanism_actions(rig) if action in own or action not in elsewhere]
+
+
+def _merge_motions(
+    rig: bpy.types.Object,
+    other: bpy.types.Object,
+    motions: tuple[Sequence[bpy.types.Action], Sequence[bpy.types.Action]],
+    places: CurveMap,
+    bones: Mapping[str, str],
+) -> Report:
+    """Give a mechanism the motions, stored poses, NLA tracks and drivers of one that was merged into it.
+
+    The two Actions that play become one, and so do those that a split made of one. The others stay as they are, as
+    motions of the mechanism.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        motions: Actions of both before the merge.
+        places: New identifiers of the curves of its joints by previous ones.
+        bones: New names of its bones by previous ones.
+
+    Returns:
+        What could not be merged, and which Actions were joined.
+    """
+    report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
+    mine, theirs = motions
+    for action in theirs:
+        curves = [*(action_curves(other, action, create=False) or ())]
+        goes = {
+            (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
+        }
+        goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
+        partner = action if action in mine else _partner(rig, other, action, mine)
+        there = action_curves(rig, partner) if partner is not None else None
+        held = {(curve.data_path, curve.array_index) for curve in there or ()}
+        lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
+        whole |= {action.name for curve in lost if (curve.data_path, curve.array_index) not in held}
+        if there is None or partner is None:
+            for curve in lost:
+                action_curves(other, action).remove(curve)
+            transfer_motions([action], goes_to, model_uid(rig))
+            continue
+        if partner == action and action_record(action).model == settings(other).uid != "":
+            action_record(action).model = model_uid(rig)
+        joined[action] = partner
+        if action_record(partner).split_from == action:
+            action_record(partner).split_from = None
+        for at, curve in goes.items():
+            path, index = goes_to[at]
+            if (path, index) not in held:
+                copy_curve(curve, there, path, index, bone_of_path(path))
+    report.extend(_play_merged(rig, other, joined))
+    _copy_drivers(rig, other, places, bones)
+    if whole:
+        report.warn(
+            "object-motion-lost",
+            Message(
+                "Keyframes of {}: those of the armature object {} are not merged",
+                ", ".join(map(repr, sorted(whole))),
+                repr(other.name),
+            ),
+        )
+    for action, partner in joined.items():
+        if action != partner:
+            report.info("motions-joined", Message("Action {}: joined to {}", repr(action.name), repr(partner.name)))
+    unused = [action for action, partner in joined.items() if action != partner]
+    other.animation_data_clear()
+    bpy.data.batch_remove([action for action in unused if action.users <= int(action.use_fake_user)])
+    return report
+
+
+def _partner(
+    rig: bpy.types.Object, other: bpy.types.Object, action: bpy.types.Action, mine: Sequence[bpy.types.Action]
+) -> bpy.types.Action | None:
+    """Return the Action of a mechanism that one of a merged mechanism becomes a part of; None: it stays.
+
+    Both play, or a split made one of the other and both play in the same way.
+    """
+    role = _playing_role(other, action)
+    for each in mine:
+        first, second = action_record(action).split_from, action_record(each).split_from
+        is_pair = each == first or action == second or (first is not None and first == second)
+        if is_pair and _playing_role(rig, each) == role:
+            return each
+    active = rig.animation_data.action if rig.animation_data is not None else None
+    return active if role == "active" else None
+
+
+def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
+    data = rig.animation_data
+    if data is None or action not in played_actions(rig):
+        return ""
+    return "active" if data.action == action else "strip"
+
+
+#: Properties of an NLA strip that are copied, in an order in which they can be set.
+_STRIP_PROPERTIES = (
+    *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
+    *("blend_type", "extrapolation", "use_auto_blend", "blend_in", "blend_out", "mute", "use_sync_length"),
+)
+
+
+def _play_merged(
+    rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
+) -> Report:
+    """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        joined: Actions that became a part of another one, with that one.
+
+    Returns:
+        The NLA tracks with content that could not be copied.
+    """
+    report, data = Report(), other.animation_data
+    if data is None:
+        return report
+    if data.action is not None and data.action not in joined:
+        use_action(rig, data.action)
+    left = set[str]()
+    for track in data.nla_tracks:
+        strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
+        copied = [strip for strip in strips if strip.type == "CLIP" and strip.action is not None]
+        left |= {track.name for strip in strips if strip.type != "CLIP" or strip.use_animated_influence}
+        if not copied:
+            continue
+        made = rig.animation_data_create().nla_tracks.new()
+        made.name, made.mute = track.name, track.mute
+        for strip in copied:
+            action = cast(bpy.types.Action, strip.action)
+            new = made.strips.new(strip.name, int(strip.frame_start), action)
+            assign_strip_slot(rig, new, action)
+            for name in _STRIP_PROPERTIES:
+                setattr(new, name, getattr(strip, name))
+    if left:
+        report.warn(
+            "strips-lost",
+            Message(
+                "NLA tracks {}: meta strips, transitions and animated influence are not merged",
+                ", ".join(map(repr, sorted(left))),
+            ),
+        )
+    return report
+
+
+def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:
+    """Copy the user's drivers of bones of a merged mechanism to the bones of the mechanism that has them now."""
+    for curve in other.animation_data.drivers if other.animation_data is not None else ():
+        if is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in bones:
+            continue
+        made = rig.animation_data_create().drivers.from_existing(src_driver=curve)
+        path = path_with_renamed_bone(curve.data_path, bones)
+        made.data_path, made.array_index = places.get((curve.data_path, curve.array_index), (path, curve.array_index))
+
+
 def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:
-    """Report what of a mechanism that is merged into another cannot be kept, and keep its motion in the .blend."""
+    """Report what of a mechanism that is merged into another cannot be kept."""
     lost = [
         what
         for what, found in (
@@ -321,7 +561,6 @@ def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanis
             ("its restraints", bool(mechanism.restraints)),
             ("its document", bool(mechanism.source.text)),
             ("bones without a joint", len(mechanism_bones(other)) < len(armature_of(other).bones)),
-            ("its motion", other.animation_data is not None and other.animation_data.action is not None),
         )
         if found
     ]
@@ -330,9 +569,6 @@ def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanis
             "left-behind",
             Message("{}: not merged into {}: {}", repr(other.name), repr(rig.name), join_messages(", ", lost)),
         )
-    action = other.animation_data.action if other.animation_data is not None else None
-    if action is not None:
-        action.use_fake_user = True  # keep it in the .blend
 
 
 def _remove_model(rig: bpy.types.Object) -> None:

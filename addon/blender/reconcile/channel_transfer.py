@@ -1,11 +1,11 @@
 """Transfer of joint channels after bones were planned again: pose, keyframes and drivers continue where they can.
 
-Channels that no longer exist are reset, and their curves and drivers removed.
+Channels that no longer exist are reset, and their curves and drivers removed, as are those of deleted bones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -15,10 +15,10 @@ from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
 from ...core.report import Message, Report
-from ..animation.actions import active_action
+from ..animation.actions import action_users, active_action
 from ..animation.keying import MIN_KEY_SPACING
-from ..compat import action_curves, new_curve
-from ..data.access import record_of
+from ..compat import action_curves, all_curves, new_curve
+from ..data.access import armature_of, record_of
 from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, is_screw_driver_curve, servo_channels
 from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
@@ -67,9 +67,11 @@ def transfer_channels(
             values = None if values is None else _relative_to_zero(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
-    report = _report_lost_drivers(rig, present, gone, after) if gone else Report()
-    if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
-        _move_curves(rig, present, moved, gone)
+    report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
+    if gone:
+        report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
+    if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
+        _move_curves(rig, present, moved)
     for own in after.values():
         for channel in own:
             if not channel.is_single and channel.index == 0 and not present.has_same_axes(rig, channel):
@@ -82,19 +84,78 @@ def transfer_channels(
 
 
 def _report_lost_drivers(
-    rig: bpy.types.Object, present: RigState, gone: Collection[ChannelPath], after: Mapping[str, Sequence[Channel]]
+    rig: bpy.types.Object,
+    present: RigState,
+    gone: Collection[ChannelPath],
+    after: Mapping[str, Sequence[Channel]],
+    edits: Collection[str],
 ) -> Report:
     """Report the drivers of channels that remaining joints no longer have (``gone``)."""
     report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
     driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)} & {*gone}
     for joint, old in present.channels.items() if driven else ():
-        if joint in after and any(place in driven for channel in old for place in channel.curves()):
+        if (joint in after or joint in edits) and any(place in driven for channel in old for place in channel.curves()):
             name = old[0].bone
             report.warn(
                 "driver-removed",
                 Message("{}: its driver is removed, the joint has no such channel any more", repr(name)),
                 where=name,
             )
+    return report
+
+
+def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
+    """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
+
+    An Action that another armature shares keeps the curves of bones that exist there.
+    """
+    return _remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else Report()
+
+
+def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
+    """Return whether a curve or driver is one of bones (names)."""
+    return bone_of_path(place[0]) in bones
+
+
+def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[ChannelPath], bool]) -> Report:
+    """Remove curves and drivers of a mechanism, except curves of bones that another armature has and plays."""
+    report, drivers = Report(), rig.animation_data_create().drivers
+    for curve in [each for each in drivers if is_lost((each.data_path, each.array_index))]:
+        if not is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in armature_of(rig).bones:
+            drivers.remove(curve)
+    for action in present.actions:
+        curves: Any = action_curves(rig, action, create=False) or ()
+        going = [curve for curve in curves if is_lost((curve.data_path, curve.array_index))]
+        sharing = dict[str, bpy.types.Object]()
+        for other in action_users(rig, action) if going else ():
+            shared = {bone_of_path(curve.data_path) for curve in going} & {*armature_of(other).bones.keys()}
+            sharing |= dict.fromkeys(shared, other)
+        for curve in going:
+            if bone_of_path(curve.data_path) not in sharing:
+                curves.remove(curve)
+        for name in sorted({other.name for other in sharing.values()}):
+            report.info(
+                "shared-keyframes-kept",
+                Message(
+                    "Keyframes of {}: those of removed channels are kept, {} has these bones and shares the Action",
+                    repr(action.name),
+                    repr(name),
+                ),
+                where=action.name,
+            )
+    return report
+
+
+def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
+    """Remove Actions that have no curve left and that nothing plays; return their names as a report."""
+    report = Report()
+    for action in actions:
+        if any(all_curves(action)) or action.users > int(action.use_fake_user):
+            continue
+        report.info(
+            "empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name))
+        )
+        bpy.data.actions.remove(action)
     return report
 
 
@@ -219,18 +280,12 @@ def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> N
 
 
 def _move_curves(
-    rig: bpy.types.Object,
-    present: RigState,
-    moved: Mapping[ChannelPath, tuple[ChannelPath, float]],
-    gone: Collection[ChannelPath],
+    rig: bpy.types.Object, present: RigState, moved: Mapping[ChannelPath, tuple[ChannelPath, float]]
 ) -> None:
-    """Move curves and drivers of a mechanism to the new channels of their joint values; remove those without one."""
+    """Move curves and drivers of a mechanism to the new channels of their joint values."""
     for curves in _curve_owners(rig, present):
         found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver_curve(curve)]
-        going = [(curve, *moved[place]) for curve, place in found if place in moved]
-        for curve in [curve for curve, place in found if place in gone]:
-            curves.remove(curve)
-        for curve, place, factor in going:
+        for curve, place, factor in [(curve, *moved[place]) for curve, place in found if place in moved]:
             if (curve.data_path, curve.array_index) != place:
                 curve.data_path, curve.array_index = place
             if factor < 0.0:

@@ -5,15 +5,17 @@ The user's objects are cameras, lights, props, bones and other mechanisms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array
+from ...core.report import Message, Report
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ..data.channels import bone_of_path, path_with_renamed_bone
 from ..data.queries import child_collection, mechanism_bones, parts_outside_collection
@@ -81,17 +83,61 @@ def _bone_owner(bone: bpy.types.Bone) -> tuple[str, str]:
     return bone_record(bone).joint, bone_record(bone).root
 
 
-def remove_lost_drivers(rig: bpy.types.Object) -> None:
-    """Remove the drivers of deleted bones."""
-    data = rig.animation_data
-    if data is None:
-        return
-    for curve in list(data.drivers):
-        if curve.data_path.startswith("pose.bones["):
-            try:
-                rig.path_resolve(curve.data_path)
-            except ValueError:
-                data.drivers.remove(curve)
+@dataclass(frozen=True)
+class BoneReference:
+    """Constraint, or variable of a driver, that refers to a bone of an armature object.
+
+    Attributes:
+        owner: Datablock that has it.
+        posed: Bone of the owner that has it or is driven; empty: none.
+        name: Name of the constraint, or the driven data path.
+        bone: The bone that it refers to.
+        holder: Constraint, its target, or target of the driver's variable.
+        end: Property of the holder that is the armature object.
+    """
+
+    owner: bpy.types.ID
+    posed: str
+    name: str
+    bone: str
+    holder: Any
+    end: str
+
+    @property
+    def is_driver(self) -> bool:
+        """True for a variable of a driver, false for a constraint."""
+        return self.end == "id"
+
+    def set(self, rig: bpy.types.Object, bone: str) -> None:
+        """Let it refer to a bone of an armature object."""
+        if not self.is_driver:
+            setattr(self.holder, f"{self.end[:-6]}subtarget", bone)
+        elif self.holder.bone_target == self.bone:
+            self.holder.bone_target = bone
+        else:
+            self.holder.data_path = path_with_renamed_bone(self.holder.data_path, {self.bone: bone})
+        setattr(self.holder, self.end, rig)
+
+
+def bone_references(rig: bpy.types.Object) -> Iterator[BoneReference]:
+    """Yield all constraints and drivers of the .blend that refer to bones of an armature object."""
+    for user in bpy.data.user_map(subset={rig}).get(rig, ()):
+        posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
+        for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
+            bone = "" if owner == user else owner.name
+            for constraint in owner.constraints:
+                for held in (constraint, *(constraint.targets if constraint.type == "ARMATURE" else ())):
+                    for end in ("target", "pole_target"):
+                        name = getattr(held, f"{end[:-6]}subtarget", "")
+                        if name and getattr(held, end, None) == rig:
+                            yield BoneReference(user, bone, constraint.name, name, held, end)
+        data = getattr(user, "animation_data", None)
+        for curve in data.drivers if data is not None else ():
+            driven = bone_of_path(curve.data_path) if user.id_type == "OBJECT" else ""
+            for source in (source for variable in curve.driver.variables for source in variable.targets):
+                name = source.bone_target or bone_of_path(source.data_path)
+                if name and source.id == rig:
+                    yield BoneReference(user, driven, curve.data_path, name, source, "id")
 
 
 def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[str, str]) -> None:
@@ -102,23 +148,37 @@ def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[st
         new: The one that has the bones now.
         names: New names of the bones by previous ones.
     """
-    for user in bpy.data.user_map(subset={old}).get(old, ()) if names else ():
-        posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
-        for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
-            for constraint in owner.constraints:
-                for held in (constraint, *(constraint.targets if constraint.type == "ARMATURE" else ())):
-                    for end in ("target", "pole_target"):
-                        bone = f"{end[:-6]}subtarget"
-                        if getattr(held, end, None) == old and getattr(held, bone, "") in names:
-                            setattr(held, bone, names[getattr(held, bone)])
-                            setattr(held, end, new)
-        data = getattr(user, "animation_data", None)
-        variables = [each for curve in (data.drivers if data is not None else ()) for each in curve.driver.variables]
-        for source in (source for variable in variables for source in variable.targets if source.id == old):
-            if source.bone_target in names:
-                source.id, source.bone_target = new, names[source.bone_target]
-            elif bone_of_path(source.data_path) in names:
-                source.id, source.data_path = new, path_with_renamed_bone(source.data_path, names)
+    for each in list(bone_references(old)) if names else ():
+        if each.bone in names:
+            each.set(new, names[each.bone])
+
+
+def report_lost_references(rig: bpy.types.Object, deleted: Collection[str]) -> Report:
+    """Report the constraints and drivers that refer to deleted bones (names) of an armature object."""
+    report = Report()
+    for each in bone_references(rig) if deleted else ():
+        if each.bone not in deleted or (each.owner == rig and each.posed in deleted):
+            continue
+        owner = Message("{}, bone {}", repr(each.owner.name), repr(each.posed)) if each.posed else repr(each.owner.name)
+        what = (
+            Message(
+                "{}: its driver of {} reads bone {}, which was deleted or replaced",
+                owner,
+                repr(each.name),
+                repr(each.bone),
+            )
+            if each.is_driver
+            else Message(
+                "{}: its constraint {} refers to bone {}, which was deleted or replaced",
+                owner,
+                repr(each.name),
+                repr(each.bone),
+            )
+        )
+        report.warn(
+            "bone-reference-lost", Message("{}. Choose another bone, or remove it", what), where=each.owner.name
+        )
+    return report
 
 
 def bone_slots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, BoneSlot]:

@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit
-from ...core.kinematics import initial_joint_values
+from ...core.kinematics import Tree, initial_joint_values
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import clamp_values_to_stops
-from ...core.transforms import inverse
-from ..animation.actions import active_action, has_mixed_actions
+from ...core.transforms import inverse, rotation_matrix
+from ..animation.actions import active_action, has_mixed_actions, mechanism_actions
 from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, new_curve
-from ..data.channels import Channel, is_screw_driver_curve, servo_channels
+from ..data.access import action_record, armature_of
+from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
 from ..data.queries import parts
 from ..rig.ball_channels import unwrap_rotation_vectors
 from ..rig.pose_channels import read_pose
@@ -38,8 +39,8 @@ _KEY_TOLERANCE = 1e-5
 #: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
 #: of them on a straight line; and bisections to reach both.
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
-#: Maximum number of compared keyframes, evenly chosen.
-_MAX_FRAMES = 200
+#: Maximum number of compared keyframes of all motions, evenly chosen, of which each has some.
+_MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
 #: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
@@ -88,22 +89,33 @@ class _ConvertedKeys:
 
 
 class KeyframePoses:
-    """Motions of joints that will be edited: poses of bodies at keyframes, and of joints that follow closed loops.
+    """Motions of a mechanism whose joints will be edited: poses of bodies, and values of joints that follow loops.
 
-    All Actions with keyframes of these joints are compared, stored poses too. Costs nothing without any.
+    All Actions are compared: those that play, those of NLA strips, others and stored poses. Costs nothing without any.
+
+    Attributes:
+        rig: The armature.
+        frames: Compared frames of each Action.
+        before: Poses of bodies at these and the present frame (frames + 1, 4, 4) by id, for each Action.
+        names: Names of bodies, by id.
+        solved: Motions of joints that follow closed loops.
+        driven: Bones with drivers of input joints, by the ids of the joints that follow these.
     """
 
     def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
-        self._now = float(bpy.context.scene.frame_current_final)
+        self._now, self._active = float(bpy.context.scene.frame_current_final), active_action(rig)
         self.names = dict[str, str]()
         self.frames = dict[bpy.types.Action, list[float]]()
-        places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
+        channels = (present.channels | root_channels(rig)).values() if joints else ()  # any may move what they release
+        places = {place for own in channels for each in own for place in each.curves()}
         for action in present.actions if places else ():
             curves = posing_curves(rig, action, places).values()
             keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
             if keys:
-                self.frames[action] = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
+                self.frames[action] = sorted(keys)
+        share = max(_MIN_FRAMES, _MAX_FRAMES // max(1, len(self.frames)))
+        self.frames = {action: keys[:: 1 + len(keys) // share] for action, keys in self.frames.items()}
         self.before = self._bodies(rig, {action: action for action in self.frames})
         self.solved = _solved_motions(rig, present, joints) if joints else []
         self.driven = _driven_followers(rig, present, joints) if joints else {}
@@ -115,19 +127,18 @@ class KeyframePoses:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
         report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
-        for action, bodies in {} if made is None else self._bodies(made, self._copies(made)).items():
-            before = self.before[action]
-            for own, poses in bodies.items():
-                if own in before:  # its roots are at their seen poses, which this mechanism does not know
-                    every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
+        if made is not None:
+            copies = _own_actions(made)
+            for action, bodies in self._bodies(made, {each: copies.get(each) for each in self.frames}).items():
+                before = self.before[action]
+                for own, poses in bodies.items():
+                    if own in before and action == self._active:  # bodies were split off where they are seen
+                        every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
+                    else:
+                        every[action][own] = poses
         for action, after in every.items():
             self._compare(action, self.before[action], after, report)
         return report
-
-    def _copies(self, made: bpy.types.Object) -> dict[bpy.types.Action, bpy.types.Action | None]:
-        """Return the copies of the Actions that a mechanism which was split off has."""
-        playing, copied = active_action(self.rig), active_action(made)
-        return {playing: copied} if playing in self.frames and copied is not None else {}
 
     def _compare(
         self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array], report: Report
@@ -167,7 +178,7 @@ class KeyframePoses:
     ) -> dict[bpy.types.Action, dict[str, Array]]:
         """Return poses of bodies at the frames of Actions and the present one (frames + 1, 4, 4), by Action and id.
 
-        Origins are at the centers of mass; roots are at their design poses.
+        Origins are at the centers of mass.
 
         Args:
             rig: The armature.
@@ -181,10 +192,36 @@ class KeyframePoses:
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
         for action, own in played.items():
             frames = np.array([*self.frames[action], self._now])
-            poses = tree.forward({**start, **_keyed_coordinates(rig, own, frames)}, len(frames))
+            values = {**start, **_keyed_coordinates(rig, own, frames)}
+            poses = tree.forward(values, len(frames), _root_poses(rig, own, tree, frames))
             poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
             out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
         return out
+
+
+def _own_actions(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.types.Action]:
+    """Return the Actions of a mechanism, by themselves and by those that a split copied them from."""
+    actions = mechanism_actions(rig)
+    return {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
+
+
+def _root_poses(rig: bpy.types.Object, action: bpy.types.Action | None, tree: Tree, frames: Array) -> Array:
+    """Return the poses (frames, roots, 4, 4) of root bodies by the keyframes of their bones."""
+    channels = root_channels(rig)
+    places = {place for own in channels.values() for each in own for place in each.curves()}
+    curves = {} if action is None else posing_curves(rig, action, places)
+    out = np.tile(np.array([root.pose for root in tree.roots]), (len(frames), 1, 1, 1))
+    for number, root in enumerate(tree.roots):
+        own = channels.get(ROOT_KEY_PREFIX + root.id)
+        if own is None:
+            continue
+        values = curve_coordinates(rig, own, curves, frames)
+        moves = np.tile(np.eye(4), (len(frames), 1, 1))
+        moves[:, :3, :3] = rotation_matrix(values[:, :3])
+        head = np.array(armature_of(rig).bones[own[0].bone].head_local)
+        moves[:, :3, 3] = head + values[:, 3:] - moves[:, :3, :3] @ head
+        out[:, number] = moves @ root.pose
+    return out
 
 
 def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action | None, frames: Array) -> dict[str, Array]:
@@ -302,11 +339,11 @@ class KeyConversion:
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        was_playing, playing = active_action(motion.rig), active_action(self.rig)
+        own = _own_actions(self.rig)
         for each in motion.solved:
             if each.joint not in after:
                 continue
-            action = playing if each.action == was_playing else each.action  # a split copies the motion that plays
+            action = own.get(each.action)  # a split copies every motion
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
             is_retyped = dof_kinds(before[each.joint]) != dof_kinds(after[each.joint])
@@ -443,47 +480,6 @@ def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) ->
     for loop in live_loops(rig):
         out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
     return out
-
-
-def keyed_joints(
-    rig: bpy.types.Object, action: bpy.types.Action, channels: Mapping[str, Sequence[Channel]]
-) -> list[str]:
-    """Return the ids of the joints that unmuted curves of an Action pose, among those with channels by id."""
-    curves = posing_curves(rig, action)
-    return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
-
-
-def mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
-    """Mute keyframes of joints that follow a closed loop which an edit closed: they would keep it open.
-
-    As many joints stay keyed as the loop has inputs, in each Action.
-    """
-    report, muted = Report(), dict[str, str]()
-    for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or loop_joints(loop) & present.looped:
-            continue
-        for action in present.actions:
-            keyed = keyed_joints(rig, action, loop.channels)
-            if len(keyed) <= len(loop.drivers):
-                continue
-            inputs = loop.linkage.drivers(loop.follower.present().positions, [*loop.drivers, *keyed])
-            for joint in set(keyed).difference(inputs):
-                muted[joint] = loop.channels[joint][0].bone
-                curves = posing_curves(rig, action)
-                for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
-                    curves[place].mute = True
-    if muted:
-        names = abbreviate_names(sorted(muted.values()))
-        report.warn(
-            "followers-muted",
-            Message(
-                "Closed loop: joints {} follow it now, their keyframes are muted. Choose another input joint to "
-                "use them",
-                names,
-            ),
-            where=min(muted.values()),
-        )
-    return report
 
 
 def dof_kinds(joint: Joint) -> list[str]:

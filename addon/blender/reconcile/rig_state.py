@@ -23,7 +23,7 @@ from ...core.kinematics import (
 )
 from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism
 from ...core.transforms import inverse
-from ..animation.actions import bone_properties, motion_actions, stored_poses
+from ..animation.actions import bone_properties, mechanism_actions
 from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.pose_reader import PoseReader
@@ -124,7 +124,8 @@ class RigState:
             bone.
         placing: Ids of the joints that place bodies.
         roots: Rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
-        actions: Motions and stored poses that key it.
+        actions: Motions and stored poses that key it, with those of its NLA strips.
+        rests: Rest poses (4, 4) of the root bones of a mechanism that is merged into it, by body id.
         looped: Ids of the joints of loops with dependent joints.
         keyed: Of these loops, ids of the joints of those in which keyframes pose every joint.
     """
@@ -142,7 +143,7 @@ class RigState:
         self.turns = {
             c.bone: block_rotation(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single
         }
-        self.actions = _actions(rig)
+        self.actions, self.rests = mechanism_actions(rig), dict[str, Array]()
         loops = live_loops(rig)
         self.looped = {joint for loop in loops for joint in loop_joints(loop)}
         keyed_loops = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
@@ -151,11 +152,11 @@ class RigState:
     def of_copy(self, rig: bpy.types.Object) -> RigState:
         """Return the state for a copy of this armature, which gets some of its parts."""
         out = copy(self)
-        out.rig, out.actions = rig, _actions(rig)
+        out.rig, out.actions = rig, mechanism_actions(rig)
         return out
 
     def joined(self, other: RigState, merged: Merge, shift: Array) -> RigState:
-        """Return the state of this mechanism with the parts of another one.
+        """Return the state of this mechanism with the parts of another one, whose root bones are at rest.
 
         Args:
             other: State of the other mechanism.
@@ -163,8 +164,14 @@ class RigState:
             shift: Transform (4, 4) from its design frame to this one's.
         """
         out, back, bodies, joints = copy(self), inverse(shift), merged.bodies, merged.joints
-        came = {bodies[own]: shift @ move @ back for own, move in other.moves.items() if own in bodies}
+        unposed = _root_moves(other.rig)
+        moves = {own: inverse(unposed[own]) @ move if own in unposed else move for own, move in other.moves.items()}
+        came = {bodies[own]: shift @ move @ back for own, move in moves.items() if own in bodies}
         out.moves, out.placing = self.moves | came, self.placing | {joints[own] for own in other.placing}
+        out.roots = self.roots | {bodies[own]: rank for own, rank in other.roots.items() if own in bodies}
+        bones = armature_of(other.rig).bones
+        rests = {own: np.array(bones[name].matrix_local) for own, name in root_bones(other.rig).items()}
+        out.rests = {bodies[own]: shift @ rest for own, rest in rests.items() if own in bodies}
         return out
 
     def has_same_axes(self, rig: bpy.types.Object, channel: Channel) -> bool:
@@ -189,9 +196,17 @@ class RigState:
         return joint_values_from_transform(joint, (inverse(parent @ near) @ child @ far)[None])[0]
 
 
-def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    played = rig.animation_data.action if rig.animation_data is not None else None
-    return list(dict.fromkeys((*motion_actions(rig), *stored_poses(rig), *([] if played is None else [played]))))
+def _root_moves(rig: bpy.types.Object) -> dict[str, Array]:
+    """Return the motions (4, 4) that the poses of root bones give the bodies below them, by body id."""
+    roots, out = {*root_bones(rig).values()}, dict[str, Array]()
+    for obj in parts(rig, "BODY"):
+        bone = armature_of(rig).bones.get(obj.parent_bone) if obj.parent == rig else None
+        root = next((each for each in (bone, *bone.parent_recursive) if each.name in roots), None) if bone else None
+        if root is not None and rig.pose is not None:
+            rest = np.array(root.matrix_local, dtype=np.float64)
+            basis = np.array(rig.pose.bones[root.name].matrix_basis, dtype=np.float64)
+            out[record_of(obj).source_id] = rest @ basis @ inverse(rest)
+    return out
 
 
 # ---------------------------------------------------------------- bone plans

@@ -7,7 +7,7 @@ Bones of remaining joints keep their names, constraints, keyframes and pose; the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -19,11 +19,14 @@ from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report, abbreviate_names
+from ..animation.fcurves import posing_curves
 from ..animation.loops import live_solver
+from ..animation.loops.bone_loops import RigidLoop
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import baseline_pose, bone_baseline, record_baseline_name, record_bone_baseline
+from ..data.channels import Channel
 from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
@@ -44,7 +47,7 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .motion_change import key_held_joints, keyed_joints, mute_new_followers
+from .motion_change import key_held_joints
 from .rig_state import RigState, assigned_axes, set_design_pose
 
 
@@ -143,7 +146,9 @@ def update_armature(
         held = preserve_seen_poses(tree, placement)
         shift_zeros(rig, tree.mechanism, held.zeros)
         is_new = not mechanism_bones(rig)
-        decided = make_plan(tree.mechanism, closed=is_new, tree=tree, kept=assigned_axes(rig, present.channels, edits))
+        kept = assigned_axes(rig, present.channels, edits)
+        kept.roots.update(present.rests)
+        decided = make_plan(tree.mechanism, closed=is_new, tree=tree, kept=kept)
         _shift_designs(rig, held.shifts, designs)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}
@@ -167,7 +172,7 @@ def update_armature(
             _set_dependent_joints(rig, find_dependent_joints(decided.mechanism, tree, closed, report, preferred))
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
-        report.extend(mute_new_followers(rig, present))  # their loops are gathered where they are seen
+        report.extend(_mute_new_followers(rig, present))  # loops are gathered where they are seen
     emit(Signal.RIG_UPDATE, rig)
     return report
 
@@ -371,7 +376,48 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
     """Return the ids of the joints that are input joints of loops already, then those with keyframes."""
     records = [record_of(empty) for empty in parts(rig, "JOINT")]
     inputs = [each.source_id for each in records if each.source_id in present.looped and not each.joint.is_dependent]
-    return [*inputs, *(joint for action in present.actions for joint in keyed_joints(rig, action, present.channels))]
+    return [*inputs, *(joint for action in present.actions for joint in _keyed_joints(rig, action, present.channels))]
+
+
+def _keyed_joints(
+    rig: bpy.types.Object, action: bpy.types.Action, channels: Mapping[str, Sequence[Channel]]
+) -> list[str]:
+    """Return the ids of the joints that unmuted curves of an Action pose, among those with channels by id."""
+    curves = posing_curves(rig, action)
+    return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
+
+
+def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
+    """Mute keyframes of joints that follow a closed loop which an edit closed: they would keep it open.
+
+    As many joints stay keyed as the loop has inputs, in each Action.
+    """
+    report, muted = Report(), dict[str, str]()
+    for loop in live_solver.live_loops(rig):
+        if isinstance(loop, RigidLoop) or live_solver.loop_joints(loop) & present.looped:
+            continue
+        for action in present.actions:
+            keyed = _keyed_joints(rig, action, loop.channels)
+            if len(keyed) <= len(loop.drivers):
+                continue
+            inputs = loop.linkage.drivers(loop.follower.present().positions, [*loop.drivers, *keyed])
+            for joint in set(keyed).difference(inputs):
+                muted[joint] = loop.channels[joint][0].bone
+                curves = posing_curves(rig, action)
+                for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
+                    curves[place].mute = True
+    if muted:
+        names = abbreviate_names(sorted(muted.values()))
+        report.warn(
+            "followers-muted",
+            Message(
+                "Closed loop: joints {} follow it now, their keyframes are muted. Choose another input joint to "
+                "use them",
+                names,
+            ),
+            where=min(muted.values()),
+        )
+    return report
 
 
 def _set_dependent_joints(rig: bpy.types.Object, chosen: Collection[str]) -> None:

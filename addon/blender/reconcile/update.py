@@ -19,7 +19,7 @@ from ...core.model import Array, Body, Dof, Joint, Mechanism, body_by_id, dof_sl
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..data.access import record_of, settings
+from ..data.access import armature_of, record_of, settings
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import (
     dof_records,
@@ -45,7 +45,16 @@ from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
 from ..scene.placement import make_plan
 from ..scene.read.mechanism import extract
-from .foreign_objects import AdoptedMesh, adopt_mesh_object, attached_objects, preserve_world_poses
+from .channel_transfer import remove_bone_animation, remove_empty_actions
+from .foreign_objects import (
+    AdoptedMesh,
+    BoneSlot,
+    adopt_mesh_object,
+    armature_slots,
+    attached_objects,
+    preserve_world_poses,
+    report_lost_references,
+)
 from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
 from .rig_update import assign_shape_ids, physics_suspended, update_armature
@@ -97,6 +106,7 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
     report = write_parts(rig, edit, present, also, motion)
     report.extend(motion.change())
+    report.extend(remove_empty_actions(present.actions))
     return report
 
 
@@ -127,6 +137,7 @@ def write_parts(
         for part in every:
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
+    slots, lost = armature_slots(rig), {record_of(obj).source_id for obj in also.lost}
     keys = KeyConversion(rig, present, edit, motion)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
@@ -158,7 +169,33 @@ def write_parts(
             present = RigState(rig)  # the bones of deleted joints may be there
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         report.extend(keys.write())
+        report.extend(_clear_deleted_bones(rig, edit, present, slots, lost))
         _write_restraints(rig, edit, again=restores and any(made.values()))
+    return report
+
+
+def _clear_deleted_bones(
+    rig: bpy.types.Object, edit: Edit, present: RigState, slots: Mapping[str, BoneSlot], lost: Collection[str]
+) -> Report:
+    """Remove what moved the bones that an edit deleted, and report what refers to them.
+
+    Bones of parts that an assembly switches off will be there again. So will those of joints that lost a body by hand,
+    which the mechanism lacks; ``lost`` (ids) are those of them that the edit deletes.
+
+    Args:
+        rig: The armature.
+        edit: The edit.
+        present: State of the mechanism before the edit.
+        slots: Slots of its bones before the edit, by name.
+        lost: Ids of deleted joints that the mechanism lacked.
+    """
+    edited = {*lost, *body_by_id(edit.before), *joint_by_id(edit.before)}
+    edited -= {body.id for body in edit.after.bodies if not body.active}
+    edited -= {joint.id for joint in edit.after.joints if not joint.active}
+    now = armature_slots(rig)
+    deleted = {name for name, slot in slots.items() if slot[0] in edited and now.get(name) != slot}
+    report = remove_bone_animation(rig, present, deleted.difference(armature_of(rig).bones.keys()))
+    report.extend(report_lost_references(rig, deleted))
     return report
 
 

@@ -17,8 +17,15 @@ ObjectSequence = Sequence[bpy.types.Object]
 
 @contextmanager
 def scratch_scene(objects: ObjectSequence = ()) -> Iterator[bpy.types.Scene]:
-    """Provide a temporary scene with these objects only, the first active; it is removed, the objects stay."""
+    """Provide a temporary scene with these objects only, the first active; it is removed, the objects stay.
+
+    It is at the frame of the scene in the context: Blender evaluates the keyframes of its objects.
+    """
+    shown = bpy.context.scene
     scene = bpy.data.scenes.new("Knuckle Workshop")
+    for name in ("frame_map_old", "frame_map_new"):
+        setattr(scene.render, name, getattr(shown.render, name))
+    scene.frame_current, scene.frame_subframe = shown.frame_current, shown.frame_subframe
     try:
         for obj in objects:
             scene.collection.objects.link(obj)

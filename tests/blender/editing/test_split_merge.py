@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.blender.animation.actions import mechanism_actions, motion_actions, stored_poses
+from addon.blender.animation.pose_library import store_pose
+from addon.blender.compat import action_curves, assign_strip_slot, new_curve, use_action
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
-from addon.blender.editing.joints import limb_objects, limb_of
-from addon.blender.editing.split_merge import split_model
+from addon.blender.data.queries import parts, root_bones
+from addon.blender.editing.joints import delete_objects, limb_objects, limb_of
+from addon.blender.editing.split_merge import merge_models, split_model
 from addon.blender.rig.pose_channels import read_joint_values
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
-from tests.support.scenes import made, now, pick
+from tests.support.scenes import body, joint_of, made, now, pick
 
 
 def stand(rig: Any) -> dict[str, np.ndarray]:
@@ -333,3 +336,179 @@ def test_what_refers_to_bones_follows_them_into_the_mechanism_that_they_are_spli
     rig.pose.bones["Ctrl"].rotation_euler.z = 0.1
     bpy.context.view_layer.update()
     assert np.abs(np.array(coxa.matrix_world) - before[coxa]).max() > 0.01, "it still follows"
+
+
+# ---------------------------------------------------------------- motions
+
+
+def key_servos(rig: Any, name: str, factor: float) -> Any:
+    """An Action with two keyframes of every servo with one value; the rig plays it."""
+    action = bpy.data.actions.new(name)
+    use_action(rig, action)
+    curves = action_curves(rig, action)
+    channels = [c for own in servo_channels(rig).values() for c in own if c.is_single]
+    for number, channel in enumerate(channels):
+        points = new_curve(curves, channel.path, channel.index, channel.bone).keyframe_points
+        for frame in (1, 20):
+            points.insert(frame, factor * np.sin(number + frame))
+    return action
+
+
+FRAMES = (1, 7, 20, 30, 44, 60)
+
+
+Poses = dict[int, np.ndarray]
+
+
+def seen(*rigs: Any) -> Poses:
+    """World poses of the bodies of mechanisms, by their objects, which keep their identity whatever their names are."""
+    bpy.context.view_layer.update()
+    return {obj.session_uid: np.array(obj.matrix_world) for rig in rigs for obj in parts(rig, "BODY")}
+
+
+def played(*rigs: Any) -> dict[int, Poses]:
+    """Poses at some frames; the scene is at the second afterwards."""
+    out = {}
+    for frame in (*FRAMES, FRAMES[1]):
+        bpy.context.scene.frame_set(frame)
+        out[frame] = seen(*rigs)
+    return out
+
+
+def largest_shift(before: dict[int, Poses], after: dict[int, Poses]) -> float:
+    places = ((before[f][name], after[f][name]) for f in before for name in before[f])
+    return max(float(np.abs(was - now).max()) for was, now in places)
+
+
+def contents(*rigs: Any) -> dict[str, dict[tuple[str, int], list[tuple[float, float]]]]:
+    """Keys of all curves that mechanisms have in their motions and poses, by the names that these had in the whole."""
+    out: dict[str, dict[tuple[str, int], list[tuple[float, float]]]] = {}
+    for rig in rigs:
+        for action in mechanism_actions(rig):
+            for curve in action_curves(rig, action):
+                place = curve.data_path, curve.array_index
+                assert place not in out.setdefault(action.name.removesuffix(" Limb"), {})
+                out[action.name.removesuffix(" Limb")][place] = [tuple(point.co) for point in curve.keyframe_points]
+    return out
+
+
+@pytest.mark.parametrize("into", ["whole", "part"])
+@pytest.mark.parametrize("plays", ["action", "strip", "both"])
+def test_both_mechanisms_keep_every_motion_and_pose_and_merging_joins_them(blank: Any, plays: str, into: str) -> None:
+    rig = made("rover.jm")
+    resting, second, first = (key_servos(rig, name, by) for name, by in (("rest", -0.1), ("two", 0.2), ("one", 0.3)))
+    resting.use_fake_user = True
+    for curve in action_curves(rig, first):
+        curve.modifiers.new("NOISE").strength = 0.05
+    store_pose(rig, "pose")
+    track = rig.animation_data.nla_tracks.new() if plays != "action" else None
+    if track is not None:
+        strip = track.strips.new("two", 25, second)
+        assign_strip_slot(rig, strip, second)
+        strip.scale = 1.5
+    second.use_fake_user = True
+    first.use_fake_user = True
+    if plays == "strip":
+        use_action(rig, None)
+    before, kept = played(rig), contents(rig)
+    assert {*kept} == {"rest", "one", "two", "pose"}
+    knuckle = body(rig, "Left Knuckle")
+    limb = limb_of(rig, [knuckle])
+    part, _names, report = split_model(rig, limb_objects(rig, limb)[: len(limb.bodies)], "Limb", to_world=True)
+    assert "motion-changed" not in {entry.code for entry in report.entries}
+    assert contents(rig, part) == kept
+    assert {action.name for action in stored_poses(part)} == {"pose Limb"}
+    assert {action.name for action in motion_actions(part)} == {"rest Limb", "one Limb", "two Limb"}
+    assert largest_shift(before, played(rig, part)) < 1e-5
+    remaining, other = (rig, part) if into == "whole" else (part, rig)
+    _count, report = merge_models(remaining, [other])
+    assert contents(remaining) == kept
+    assert len(mechanism_actions(remaining)) == len(kept), "those that a split made of one are one again"
+    assert largest_shift(before, played(remaining)) < 1e-5
+    strips = [strip for each in remaining.animation_data.nla_tracks for strip in each.strips]
+    assert [(strip.frame_start, strip.scale) for strip in strips] == [(25.0, 1.5)] * (track is not None)
+
+
+@pytest.mark.parametrize("plays", ["action", "strip"])
+def test_merged_mechanisms_move_as_before(blank: Any, plays: str) -> None:
+    """Two mechanisms of one file, whose bones have the same names; one has a driver."""
+    rig, other = made("sensor_leg.xml"), made("sensor_leg.xml")
+    other.location = (1.0, 0.5, 0.2)
+    actions = {each: key_servos(each, f"of {each.name}", by) for each, by in ((rig, 0.3), (other, -0.2))}
+    root = next(iter(root_bones(other).values()))
+    for frame, value in ((1, 0.0), (20, 0.4)):
+        other.pose.bones[root].location = (value, 0.5 * value, 0.1)
+        other.pose.bones[root].keyframe_insert("location", frame=frame)
+    shank = other.pose.bones["shank"].driver_add("rotation_euler", 2)
+    shank.driver.expression = "frame / 100"
+    if plays == "strip":
+        for each, action in actions.items():
+            strip = each.animation_data.nla_tracks.new().strips.new(action.name, 5, action)
+            assign_strip_slot(each, strip, action)
+            use_action(each, None)
+    before = played(rig, other)
+    _count, report = merge_models(rig, [other])
+    assert largest_shift(before, played(rig)) < 1e-5
+    assert not {"object-motion-lost", "strips-lost"} & {entry.code for entry in report.entries}
+
+
+def test_keyframes_of_the_whole_armature_object_are_reported_when_it_is_merged(blank: Any) -> None:
+    rig, other = made("sensor_leg.xml"), made("rover.jm")
+    for each in (rig, other):
+        key_servos(each, f"of {each.name}", 0.1)
+    other.keyframe_insert("location", frame=1)
+    _count, report = merge_models(rig, [other])
+    (lost,) = [entry for entry in report.entries if entry.code == "object-motion-lost"]
+    assert "'of rover'" in str(lost.message) or "'of Rover'" in str(lost.message)
+
+
+def split_off(rig: Any, name: str, across: str) -> tuple[list[Any], Any]:
+    part, _names, report = split_model(rig, [body(rig, name)], to_world=across == "WORLD")
+    return [rig, part], report
+
+
+@pytest.mark.parametrize("moves", ["root", "carrier", "strip"])
+@pytest.mark.parametrize("across", ["WORLD", "DROP"])
+def test_what_is_split_off_a_moving_body_is_reported_with_its_distance(blank: Any, across: str, moves: str) -> None:
+    """The joint that is cut has no keyframes: the bodies that carried it have."""
+    rig = made("rover.jm" if moves == "root" else "sensor_leg.xml")
+    name = "Camera" if moves == "root" else "foot_sensor"
+    if moves == "root":
+        (bone,) = root_bones(rig).values()
+        for frame, value in ((1, -0.1), (20, 0.6)):
+            rig.pose.bones[bone].location = (value, 0.5 * value, -value)
+            rig.pose.bones[bone].keyframe_insert("location", frame=frame)
+    else:
+        action = key_servos(rig, "moves", 0.3)
+        if moves == "strip":
+            assign_strip_slot(rig, rig.animation_data.nla_tracks.new().strips.new("moves", 1, action), action)
+            use_action(rig, None)
+    before = played(rig)
+    rigs, report = split_off(rig, name, across)
+    after = played(*rigs)
+    assert largest_shift({FRAMES[1]: before[FRAMES[1]]}, after) < 1e-4, "all stay where they are seen"
+    off = max(
+        float(np.linalg.norm(before[frame][own][:3, 3] - after[frame][own][:3, 3]))
+        for frame in (1, 20)
+        for own in before[1]
+    )
+    assert off > 0.005
+    (lost,) = [entry for entry in report.entries if entry.code == "motion-changed"]
+    assert lost.severity == "warning" and f"up to {off:.3g} m" in str(lost.message)
+
+
+@pytest.mark.parametrize("edit", ["WORLD", "DROP", "delete"])
+def test_a_keyed_armature_object_stays_at_the_present_frame(blank: Any, edit: str) -> None:
+    rig = made("sensor_leg.xml")
+    for frame, value in ((1, -0.1), (20, 0.6)):
+        rig.location = (value, value, value)
+        rig.keyframe_insert("location", frame=frame)
+    before = played(rig)
+    rigs = [rig]
+    if edit == "delete":
+        delete_objects(rig, [joint_of(rig, body(rig, "shank"))])
+    else:
+        rigs, _report = split_off(rig, "foot", edit)
+    frame = FRAMES[1]
+    assert largest_shift({frame: before[frame]}, {frame: seen(*rigs)}) < 1e-5
+    assert largest_shift(before, played(*rigs)) < 1e-5

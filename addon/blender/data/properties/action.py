@@ -111,6 +111,9 @@ class KnuckleAction(bpy.types.PropertyGroup):
         name="Attributes", description="Attributes of the motion in its file", type=KnuckleAttribute
     )
     origins: CollectionProperty(type=KnuckleOrigin)
+    split_from: PointerProperty(
+        type=bpy.types.Action, description="Action of the mechanism from which this one's bones were split off"
+    )
     bodies: PointerProperty(
         type=bpy.types.Action, description="Action with keyframes of every body, which plays with this bake"
     )

@@ -20,7 +20,7 @@ from ....core.gait.engine import find_gait
 from ....core.model import Body, Frame, Light, Mechanism, body_by_id
 from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....formats.text.file_io import gc_paused
-from ...animation.actions import activate_action, motion_actions
+from ...animation.actions import activate_action, motion_actions, played_actions
 from ...data import copied_mechanisms
 from ...data.access import action_record, armature_of, armature_settings, record_of, settings
 from ...data.documents import assign_document, mechanism_from_text, read_document, store_document
@@ -86,7 +86,7 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
     """
     if rig.animation_data is not None:
         return
-    played = {data.action for obj in bpy.data.objects if (data := obj.animation_data) is not None}
+    played = {action for obj in bpy.data.objects for action in played_actions(obj)}
     free = [action for action in motion_actions(rig) if action not in played]
     name, uid = record_of(rig).source_name or rig.name, settings(rig).uid
     own = [action for action in free if action_record(action).model == uid != ""]

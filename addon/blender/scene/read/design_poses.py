@@ -19,7 +19,7 @@ from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ....core.model import Array, Mechanism
 from ....core.report import Message
 from ....core.transforms import inverse
-from ...compat import action_curves
+from ...compat import action_curves, nla_strips, strip_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
 from ...data.baseline import baseline_pose
 from ...data.channels import bone_of_path
@@ -85,12 +85,13 @@ def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float
 
 
 def keyed_bones(rig: bpy.types.Object) -> set[str]:
-    """Return the names of the bones that the active Action has F-curves for."""
+    """Return the names of the bones that the active Action or NLA strips have F-curves for."""
     data = rig.animation_data
-    if data is None or data.action is None:
+    if data is None:
         return set()
-    paths = {curve.data_path for curve in action_curves(rig, data.action, create=False) or ()}
-    return set(map(bone_of_path, paths)) - {""}
+    active = (action_curves(rig, data.action, create=False) or ()) if data.action is not None else ()
+    strips = (curve for strip in nla_strips(data) for curve in strip_curves(strip))
+    return {bone_of_path(curve.data_path) for curve in (*active, *strips)} - {""}
 
 
 def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
