@@ -196,9 +196,9 @@ def _dependency_row(need: Dependency, promised: str | None, extensions: str | No
         )
     place = _module_location(need.module)
     version = _module_version(need)
-    whose, stranger = _module_owner(place, extensions, own)
-    text = f"{version}, {whose}" if not stranger else f"{version}, {whose} ({place})"
-    if promised is None or (version == promised and not stranger):
+    whose, is_foreign = _module_owner(place, extensions, own)
+    text = f"{version}, {whose}" if not is_foreign else f"{version}, {whose} ({place})"
+    if promised is None or (version == promised and not is_foreign):
         return CheckRow(need.distribution, "ok", text)
     if version == promised:
         return CheckRow(need.distribution, "note", text)

@@ -31,7 +31,7 @@ from addon.blender.physics.recording.step_trials import path_shift_steps, select
 from addon.blender.physics.world.anchor import SOFT_CFM
 from addon.blender.physics.world.rigidbody_world import solver_applied, steps_applied
 from addon.blender.physics.world.solver_settings import required_solver_settings, selected_steps
-from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES, StepSetting, ladder
+from addon.core.accuracy import ACCURACY_THRESHOLDS, QUALITIES, StepSetting, candidate_settings
 from addon.core.run_metrics import PathShift
 from benchmarks import physics
 from benchmarks.physics_servos import fresh
@@ -324,7 +324,7 @@ def needed(seconds: float) -> Rows:
 def _cheapest(rig: Any) -> tuple[StepSetting, float] | None:
     """The first rung whose second has the allowed joint separation, and its CPU time per simulated second; if any."""
     scene = bpy.context.scene
-    for rung in ladder(1, StepSetting(10**6, 1000)):
+    for rung in candidate_settings(1, StepSetting(10**6, 1000)):
         with solver_applied(scene, max(math.ceil(rung.steps / 60.0), 1), rung.iterations):
             spent = []
             for _ in range(_RUNS):

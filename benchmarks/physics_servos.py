@@ -105,7 +105,9 @@ def stops() -> Iterator[Row]:
         dofs[0].lower, dofs[0].upper = lower, 1.0
         look = springs_helpers.angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
         scene, frames = fresh(), int(600 * (1.0 / speed + 0.15))
-        over = float(hard_stops_helpers.hit(scene, springs_helpers.hung(*dofs), speed, look, frames).max()) - 1.0
+        over = (
+            float(hard_stops_helpers.hit(scene, springs_helpers.cube_on_joint(*dofs), speed, look, frames).max()) - 1.0
+        )
         other = "alone" if lower is None else f"the other at {lower:g}"
         yield f"stop of a {kind}, {other}, hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
 

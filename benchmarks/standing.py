@@ -173,8 +173,8 @@ def compare(one: Mechanism, other: Mechanism, seed: int = 1) -> Stand:
         values[joint.id], others[there.id] = q, translated
         joints.append(joint)
     kept = [pairs.joints[joint.id] for joint in joints]
-    hung = {link.body for link in spanning_tree(_with(one, joints)).links}
-    roots = [body.id for body in one.bodies if body.id not in hung]
+    carried = {link.body for link in spanning_tree(_with(one, joints)).links}
+    roots = [body.id for body in one.bodies if body.id not in carried]
     theirs = [pairs.bodies[own].id for own in roots if own in pairs.bodies]
     errors = []
     for my_values, their_values in (({}, {}), (values, others)):

@@ -47,18 +47,18 @@ class JobRunner:
     variables: dict[str, str] = field(default_factory=dict)
 
 
-def python_runner(home: Path) -> JobRunner:
+def python_runner(package: Path) -> JobRunner:
     """Return the invocation ``python -m addon``.
 
-    Python and the package (in the folder ``home``) are by default those of this machine.
+    Python and the package (in the folder ``package``) are by default those of this machine.
     """
     return JobRunner(
-        ["{{Param.Python}}", "-m", home.name],
+        ["{{Param.Python}}", "-m", package.name],
         [
             {"name": "Python", "type": "STRING", "default": sys.executable,
              "description": "The Python that has Blender as a module"},
-            {"name": "KnuckleFolder", "type": "STRING", "default": str(home.parent),
-             "description": f"The folder that the package {home.name} is in"},
+            {"name": "KnuckleFolder", "type": "STRING", "default": str(package.parent),
+             "description": f"The folder that the package {package.name} is in"},
         ],
         {"PYTHONPATH": "{{Param.KnuckleFolder}}"},
     )  # fmt: skip

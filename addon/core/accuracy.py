@@ -1,6 +1,6 @@
 """Simulation accuracy: figures in words with a rating by one table of thresholds, and the steps that an accuracy needs.
 
-Substeps and iterations are selected by trial simulations: a ladder of settings is climbed until the joints hold. Joint
+Substeps and iterations are selected by trial simulations, from coarse to fine settings, until the joints hold. Joint
 separation falls with the square of the time step, so a trial tells how far up to go on. Substeps come before
 iterations: twice the substeps reduce separation to a quarter, twice the iterations to a half at best, at the same cost.
 """
@@ -215,7 +215,7 @@ def format_two_digits(value: float) -> str:
 #: Steps per radian of a spring's oscillation.
 STEPS_PER_RADIAN = 4.0
 
-#: Steps per second and iterations of the ladder, from the fewest to the most.
+#: Steps per second and iterations of the candidate settings, from the fewest to the most.
 _LADDER = (
     (600, 10), (900, 10), (1200, 10), (1800, 10), (2400, 10), (3000, 10), (3600, 10), (4200, 10), (4800, 10),
     (6000, 10), (8400, 10), (12000, 10), (12000, 20), (12000, 50),
@@ -318,7 +318,7 @@ class StepSelection:
     trial: StepTrial | None
 
 
-def ladder(least: int, most: StepSetting) -> list[StepSetting]:
+def candidate_settings(least: int, most: StepSetting) -> list[StepSetting]:
     """Return the settings with at least so many steps per second that cost less than ``most``."""
     candidates = [StepSetting(max(steps, least), iterations) for steps, iterations in _LADDER]
     return [setting for setting in dict.fromkeys(candidates) if setting.cost < most.cost]
@@ -327,7 +327,7 @@ def ladder(least: int, most: StepSetting) -> list[StepSetting]:
 def climb(
     candidates: Sequence[StepSetting], most: StepSetting, quality: Quality, budget: float
 ) -> Generator[StepSetting, StepTrial, StepSelection]:
-    """Climb a ladder until a trial simulation has the wanted quality.
+    """Try candidate settings until a trial simulation has the wanted quality.
 
     Args:
         candidates: The settings, from the cheapest.

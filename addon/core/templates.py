@@ -130,9 +130,9 @@ def walker(legs: int = 4, height: float = 1.0) -> Mechanism:
                 ("Thigh", "Hip", thigh, 0.07, _ORANGE), ("Shin", "Knee", shin, 0.05, _BLUE),
             ):  # fmt: skip
                 rod = Shape("cylinder", {"length": size, "radius": radius * height}, color=color)
-                body = _make_body(f"{limb} {part}", rod, _translation(x, y, top - 0.5 * size))
+                body = _make_body(f"{limb} {part}", rod, make_pose(position=(x, y, top - 0.5 * size)))
                 body.twin = f"{other} {part}"
-                frame = _translation(x, y, top)
+                frame = make_pose(position=(x, y, top))
                 frame[:3, :3] = rotation_with_z(np.array([1.0, 0.0, 0.0]))
                 hinge = _make_joint(f"{limb} {joint}", "revolute", before, body, frame)
                 hinge.twin = f"{other} {joint}"
@@ -153,13 +153,9 @@ TEMPLATES: dict[str, Callable[..., Mechanism]] = {
 }
 
 
-def _translation(x: float, y: float, z: float) -> Array:
-    return make_pose(position=(x, y, z))
-
-
 def _pose_in_plane(place: Array | tuple[float, float], y: float) -> Array:
     """Return the pose (4, 4) at a point in the XZ plane, at ``y`` along Y."""
-    return _translation(float(place[0]), y, float(place[1]))
+    return make_pose(position=(float(place[0]), y, float(place[1])))
 
 
 def _make_body(name: str, shape: Shape, pose: Array) -> Body:

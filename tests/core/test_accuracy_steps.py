@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.accuracy import QUALITIES, Quality, StepSelection, StepSetting, StepTrial, climb, ladder
+from addon.core.accuracy import QUALITIES, Quality, StepSelection, StepSetting, StepTrial, candidate_settings, climb
 
 MOST = StepSetting(24000, 100)
 
 
 def chosen(separation: float, quality: Quality, budget: float = 1e9, least: int = 600) -> tuple[StepSelection, int]:
     """The selection for a joint separation that falls with the square of the step, and how many trials it took."""
-    climbing = climb(ladder(least, MOST), MOST, quality, budget)
+    climbing = climb(candidate_settings(least, MOST), MOST, quality, budget)
     setting, count = next(climbing), 0
     while True:
         count += 1
@@ -38,11 +38,11 @@ def test_what_is_selected_suffices_and_is_near_the_least(separation: float, name
     assert count <= 4
 
 
-def test_the_ladder_climbs_and_stays_between_what_springs_need_and_the_bound() -> None:
-    settings = ladder(2000, StepSetting(9000, 50))
+def test_the_candidates_grow_and_stay_between_what_springs_need_and_the_bound() -> None:
+    settings = candidate_settings(2000, StepSetting(9000, 50))
     assert all(setting.steps >= 2000.0 and setting.cost < StepSetting(9000, 50).cost for setting in settings)
     assert all(a.cost < b.cost for a, b in pairwise(settings))
-    assert ladder(600, StepSetting(600, 10)) == []
+    assert candidate_settings(600, StepSetting(600, 10)) == []
 
 
 def test_a_spent_budget_ends_the_trials_with_the_rung_that_they_point_to() -> None:
@@ -66,7 +66,7 @@ def test_fast_wheels_need_short_steps(spin: float, enough: bool) -> None:
 
 
 def test_a_simulation_that_diverges_takes_the_bound() -> None:
-    climbing = climb(ladder(600, MOST), MOST, QUALITIES["PREVIEW"], 1e9)
+    climbing = climb(candidate_settings(600, MOST), MOST, QUALITIES["PREVIEW"], 1e9)
     next(climbing)
     with pytest.raises(StopIteration) as end:
         climbing.send(StepTrial(math.inf, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0))

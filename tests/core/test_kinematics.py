@@ -102,8 +102,8 @@ def test_as_many_joints_close_loops_as_there_are_too_many(seed: int) -> None:
     assert len(tree.loop_joints) == len(mechanism.joints) - nodes + parts
     anchored = any(None in (joint.parent, joint.child) for joint in mechanism.joints)
     assert len(tree.roots) == parts - anchored
-    hung = [link.body for link in tree.links]
-    assert sorted(hung + [root.id for root in tree.roots]) == sorted(body.id for body in mechanism.bodies)
+    carried = [link.body for link in tree.links]
+    assert sorted(carried + [root.id for root in tree.roots]) == sorted(body.id for body in mechanism.bodies)
     stands = {root.id for root in tree.roots} | {None}
     for link in tree.links:  # carriers come before what they carry
         assert link.carrier in stands

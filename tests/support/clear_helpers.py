@@ -12,7 +12,7 @@ from tests.support.degrees_helpers import X, Y, Z, rotations, slides
 from tests.support.degrees_helpers import put as put_mechanism
 from tests.support.mechanisms import body, joint, model, play
 from tests.support.restraints_helpers import floating
-from tests.support.springs_helpers import FRAME, hung
+from tests.support.springs_helpers import FRAME, cube_on_joint
 
 ARM = model(
     body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
@@ -121,19 +121,19 @@ def with_stop() -> Mechanism:
     """A hinge with one stop, which begins with a speed."""
     (dof,) = dofs = rotations(Z)
     dof.upper, dof.velocity = 1.0, 3.0
-    return hung(*dofs)
+    return cube_on_joint(*dofs)
 
 
 def with_losses() -> Mechanism:
     """A universal joint with a spring away from its rest and a damper."""
     first, second = dofs = rotations(X, Y)
     first.stiffness, first.rest, second.damping = 5.0, 0.5, 0.2
-    return hung(*dofs)
+    return cube_on_joint(*dofs)
 
 
 def by_formula() -> Mechanism:
     """A slide with a spring and a damper by formula."""
-    mechanism = hung(*slides(Z))
+    mechanism = cube_on_joint(*slides(Z))
     mechanism.restraints = [
         Restraint("d", "damper", "j", coefficients=[[2.0, 0.0]]),
         Restraint("s", "spring", "j", coefficients=[[20.0, -3.0]]),
@@ -147,8 +147,8 @@ FORCES: dict[str, Callable[[], Mechanism]] = {
     "stop and throw": with_stop,
     "losses": with_losses,
     "formulas": by_formula,
-    "ball": lambda: hung(Dof("ball", stiffness=4.0, damping=0.1)),
-    "screw": lambda: hung(Dof("screw", Z, pitch=0.1), gravity=5.0 * FRAME[:3, 2]),
+    "ball": lambda: cube_on_joint(Dof("ball", stiffness=4.0, damping=0.1)),
+    "screw": lambda: cube_on_joint(Dof("screw", Z, pitch=0.1), gravity=5.0 * FRAME[:3, 2]),
 }
 
 

@@ -31,7 +31,7 @@ def install(package: Path) -> str:
     return sys.modules[f"{NAME}.installation"].package_version()  # type: ignore[no-any-return]
 
 
-def hung_in() -> list[str]:
+def connected_handlers() -> list[str]:
     """What of it Blender would call."""
     lists = {
         name: calls for name in dir(bpy.app.handlers) if isinstance(calls := getattr(bpy.app.handlers, name), list)
@@ -66,7 +66,7 @@ def works(folder: Path, wanted: list[tuple[float, ...]]) -> None:
 def off() -> None:
     """As by the tick in the preferences."""
     assert bpy.ops.preferences.addon_disable(module=NAME) == {"FINISHED"}
-    assert hung_in() == [] and classes() == []
+    assert connected_handlers() == [] and classes() == []
     assert not hasattr(bpy.types.Object, "knuckle")
 
 
@@ -138,7 +138,7 @@ def main(folder: Path, old: Path, new: Path) -> None:
     repos = [repo.module for repo in bpy.context.preferences.extensions.repos]
     bpy.ops.extensions.package_uninstall(repo_index=repos.index("user_default"), pkg_id="knuckle")
     assert addon_utils.check(NAME) == (False, False)
-    assert hung_in() == [] and classes() == before
+    assert connected_handlers() == [] and classes() == before
     assert not list((folder / "user").rglob("knuckle/__init__.py"))
     run()
     bpy.ops.wm.save_as_mainfile(filepath=path)

@@ -9,7 +9,7 @@ import numpy as np
 from addon.core.model import Array
 from tests.support.degrees_helpers import Z, put, slides
 from tests.support.mechanisms import key, objects_of, play
-from tests.support.springs_helpers import FRAME, MASS, hung, moved
+from tests.support.springs_helpers import FRAME, MASS, cube_on_joint, moved
 
 PULL = 4.0
 
@@ -18,7 +18,7 @@ def response(scene: Any, stiffness: float, damping: float, limit: float = 0.0, f
     """Where a mass on a slide is that a PD servo holds at 0 and a pull takes away."""
     (dof,) = dofs = slides(Z)
     dof.max_force = limit
-    rig = put(hung(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
+    rig = put(cube_on_joint(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
     record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
     record.servo_stiffness, record.servo_damping = stiffness, damping
     rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
@@ -28,7 +28,7 @@ def response(scene: Any, stiffness: float, damping: float, limit: float = 0.0, f
 def stepped(scene: Any, stiffness: float, damping: float, interpolation: str = "CONSTANT", rate: int = 60) -> Array:
     """Where that mass is, without a pull, from the frame on in which its keys jump to 1, for a second."""
     scene.render.fps = rate
-    rig = put(hung(*slides(Z)), physics=True, adapt_scene=False)
+    rig = put(cube_on_joint(*slides(Z)), physics=True, adapt_scene=False)
     record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
     record.servo_stiffness, record.servo_damping = stiffness, damping
     key(rig, "j", [(1, 0.0), (10, 0.0), (11, 1.0)], interpolation)

@@ -53,8 +53,8 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
             for node in ast.walk(function):
                 if isinstance(node, ast.Call):
                     yield from _of_call(function, node)
-        mends = path.parts[-2:] in {("repair", "checks.py"), ("repair", "fixes.py")}
-        if isinstance(function, ast.FunctionDef) and (mends or function.name.endswith(_ANSWERS)):
+        fixes = path.parts[-2:] in {("repair", "checks.py"), ("repair", "fixes.py")}
+        if isinstance(function, ast.FunctionDef) and (fixes or function.name.endswith(_ANSWERS)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield from _sentences(texts(node.value))
@@ -97,9 +97,9 @@ def _of_call(function: ast.FunctionDef, node: ast.Call) -> Iterator[tuple[str, i
         if isinstance(part, ast.Name):
             yield from _sentences(_assigned(function, part.id))
     if name == "Finding":
-        mends = [*node.args[5:7], *(word.value for word in node.keywords if word.arg in {"fix", "or_fix"})]
-        yield from (part for mend in mends for part in texts(mend) if part[0])
-        for part in (each for mend in mends for each in ast.walk(mend) if isinstance(each, ast.Name)):
+        fixes = [*node.args[5:7], *(word.value for word in node.keywords if word.arg in {"fix", "or_fix"})]
+        yield from (part for fix in fixes for part in texts(fix) if part[0])
+        for part in (each for fix in fixes for each in ast.walk(fix) if isinstance(each, ast.Name)):
             yield from _sentences(_assigned(function, part.id))
     for remark in (word.value for word in node.keywords if word.arg == "remark"):
         yield from _sentences(texts(remark))

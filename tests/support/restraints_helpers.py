@@ -14,7 +14,7 @@ from tests.support.degrees_helpers import Z, pose_of, put, rotations, slides
 from tests.support.friction_helpers import ARM, WEIGHT, G
 from tests.support.mechanisms import objects_of, play, world_of
 from tests.support.several_servos_helpers import beside, motion
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint, moved
 
 FALL = 2.0
 Law = tuple[list[float], list[list[float]]]
@@ -66,7 +66,7 @@ def slide_run(scene: Any, name: str, frames: int = 121, start: float = 0.4) -> t
     """A weight on a slide with a restraint along it: under physics, and as it should be."""
     (dof,) = dofs = slides(Z)
     dof.position = start
-    rig = put(restrained(hung(*dofs, gravity=-FALL * FRAME[:3, 2]), LAWS[name]), physics=True)
+    rig = put(restrained(cube_on_joint(*dofs, gravity=-FALL * FRAME[:3, 2]), LAWS[name]), physics=True)
     rig.data.knuckle.drive = "LIMP"
     found = np.array(play(scene, frames, lambda: float(moved(rig)[2, 3])))
     true = integrated(lambda x, v: np.array([pull(LAWS[name], x[0], v[0]) / MASS - FALL]), np.array([start]), frames)

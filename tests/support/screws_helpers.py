@@ -11,7 +11,7 @@ from addon.blender.animation.keying import LINEAR, key_servos
 from addon.core.model import Array, Dof
 from tests.support.degrees_helpers import Z, put
 from tests.support.mechanisms import play
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint, moved
 
 PULL = 5.0
 
@@ -20,7 +20,7 @@ def screwed(
     scene: Any, dof: Dof, frames: int, pull: float = PULL, keys: list[tuple[float, float]] | None = None
 ) -> Array:
     """Turn and slide (frames, 2) of a cube on a screw with a weight along its axis; with keys, its servo drives it."""
-    rig = put(hung(dof, gravity=FRAME[:3, 2] * pull), physics=True)
+    rig = put(cube_on_joint(dof, gravity=FRAME[:3, 2] * pull), physics=True)
     if keys is not None:
         times, angles = np.array(keys).T
         key_servos(rig, "Motion", {"j": (times, angles[:, None], LINEAR)})

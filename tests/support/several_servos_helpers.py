@@ -13,7 +13,7 @@ from addon.core.model import DOF_SIZE, Array, Dof, Mechanism
 from addon.core.transforms import inverse, rotation_matrix, rotation_vector
 from tests.support.degrees_helpers import X, Y, Z, pose_of, put, rotations, slides
 from tests.support.mechanisms import objects_of, play, world_of
-from tests.support.springs_helpers import FRAME, hung
+from tests.support.springs_helpers import FRAME, cube_on_joint
 
 MASS = 2.0
 
@@ -35,7 +35,7 @@ def kinds() -> dict[str, list[Dof]]:
 
 def beside(dofs: list[Dof], arm: Array, gravity: Array, world: bool = True) -> Mechanism:
     """A cube whose middle is ``arm`` from its joint, with gravity in the joint's frame."""
-    mechanism = hung(*dofs, gravity=FRAME[:3, :3] @ gravity, world=world)
+    mechanism = cube_on_joint(*dofs, gravity=FRAME[:3, :3] @ gravity, world=world)
     mechanism.joints[0].frame_child[:3, 3] = -arm
     mechanism.bodies[-1].pose = FRAME @ pose_of((0, 0, 0), arm)
     return mechanism

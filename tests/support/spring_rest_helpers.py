@@ -12,7 +12,7 @@ from addon.core.model import Array, Dof, Mechanism
 from tests.support.degrees_helpers import put
 from tests.support.mechanisms import play
 from tests.support.several_servos_helpers import kinds, size_of
-from tests.support.springs_helpers import INERTIA, MASS, hung, moved, period
+from tests.support.springs_helpers import INERTIA, MASS, cube_on_joint, moved, period
 
 
 def sprung(name: str, number: int, frequency: float, rest: float, start: float) -> Mechanism:
@@ -26,7 +26,7 @@ def sprung(name: str, number: int, frequency: float, rest: float, start: float) 
     dof = dofs[0].parts[number] if ball else dofs[number]
     dof.stiffness, dof.rest = (INERTIA if turns else MASS) * frequency**2, rest
     dof.position = start
-    return hung(*dofs)
+    return cube_on_joint(*dofs)
 
 
 def coordinates(scene: Any, mechanism: Mechanism, frames: int) -> Array:

@@ -18,7 +18,7 @@ MASS, EDGE = 2.0, 0.6
 INERTIA = MASS * EDGE**2 / 6.0  # of a cube, about any axis
 
 
-def hung(*dofs: Dof, gravity: Array | None = None, world: bool = True) -> Mechanism:
+def cube_on_joint(*dofs: Dof, gravity: Array | None = None, world: bool = True) -> Mechanism:
     """A cube on a joint, at the world or at a body that stays, with its middle in the joint's askew frame."""
     cube = Body("cube", "Cube", FRAME.copy(), MASS, shapes=[Shape("box", dict.fromkeys("xyz", EDGE))])
     joint = Joint("j", "Joint", "any", None, "cube", FRAME.copy(), np.eye(4), list(dofs))

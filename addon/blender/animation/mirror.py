@@ -106,11 +106,11 @@ def mirror_keys(
     for place in made.keys() & every.keys():
         if made[place].cycles is not None:
             require_cycles_room(every[place])
-    home = action_curves(rig, action)
+    target_curves = action_curves(rig, action)
     for place in work.made.keys() & curves.keys() - made.keys():
-        home.remove(curves[place])
+        target_curves.remove(curves[place])
     for place, course in made.items():
-        curve = every[place] if place in every else new_curve(home, *place, places[place])
+        curve = every[place] if place in every else new_curve(target_curves, *place, places[place])
         curve.mute = False
         write_curve(curve, course)
     if action == played:

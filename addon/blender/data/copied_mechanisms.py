@@ -79,12 +79,6 @@ def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, se
     return out
 
 
-def collision_children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, dict[int, bpy.types.Object]]:
-    """Return the collision children of a mechanism's bodies that have any."""
-    every = collision_children(rig).items()
-    return {obj: {record_of(child).shape: child for child in children} for obj, children in every}
-
-
 _NAMED_ROLES = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 

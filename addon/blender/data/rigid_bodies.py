@@ -10,7 +10,7 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import bpy
@@ -124,6 +124,11 @@ def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy
         if obj.parent is not None and is_collision_child(obj):
             out.setdefault(obj.parent, []).append(obj)
     return out
+
+
+def collision_children_by_index(children: Iterable[bpy.types.Object]) -> dict[int, bpy.types.Object]:
+    """Return those of a body's children that are its collision shapes, by the index of the shape."""
+    return {record_of(child).shape: child for child in children if is_collision_child(child)}
 
 
 def own_collision_type(record: KnuckleObject) -> Any:

@@ -300,17 +300,17 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
         for each in (*others, rig):
             separate_collections(each)
         for other in others:
-            home = simulating_scene(other)
-            if home is not None:
-                clear_physics(home, other, successor=rig if home == scene else None)
+            simulated_in = simulating_scene(other)
+            if simulated_in is not None:
+                clear_physics(simulated_in, other, successor=rig if simulated_in == scene else None)
             _own, on_frames = attached_objects(
                 [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other
             )
-            strangers = [*foreign_children(other), *on_frames]
-            hung = bone_slots(other, strangers)
-            with preserve_world_poses(strangers):
+            foreign = [*foreign_children(other), *on_frames]
+            held = bone_slots(other, foreign)
+            with preserve_world_poses(foreign):
                 merged = _merge_model(rig, other, report)
-                attach_to_slots(rig, {obj: _merged_slot(merged, hung.get(obj)) for obj in strangers})
+                attach_to_slots(rig, {obj: _merged_slot(merged, held.get(obj)) for obj in foreign})
                 transfer_foreign_objects(other, rig)
                 follow_bones(other, rig, _merged_bones(rig, other, merged))
                 _remove_model(other)
@@ -406,8 +406,8 @@ def _merge_motions(
 ) -> Report:
     """Give a mechanism the motions, stored poses, NLA tracks and drivers of one that was merged into it.
 
-    The two Actions that play become one, and so do those that a split made of one. The others stay as they are, as
-    motions of the mechanism.
+    Actions that a split made of one become one again. What another Action that plays does is copied to the one that
+    plays, and it remains a motion of its own, as do all others.
 
     Args:
         rig: The armature.
@@ -440,12 +440,13 @@ def _merge_motions(
         if partner == action and action_record(action).model == settings(other).uid != "":
             action_record(action).model = model_uid(rig)
         joined[action] = partner
-        if action_record(partner).split_from == action:
-            action_record(partner).split_from = None
         for at, curve in goes.items():
             path, index = goes_to[at]
             if (path, index) not in held:
                 copy_curve(curve, there, path, index, bone_of_path(path))
+        if action not in mine and not _is_split_pair(action, partner):
+            transfer_motions([action], goes_to, model_uid(rig))  # it stays a motion of its own as well
+            action.use_fake_user = True
     report.extend(_play_merged(rig, other, joined))
     _copy_drivers(rig, other, places, bones)
     if whole:
@@ -459,8 +460,12 @@ def _merge_motions(
         )
     for action, partner in joined.items():
         if action != partner:
-            report.info("motions-joined", Message("Action {}: joined to {}", repr(action.name), repr(partner.name)))
-    unused = [action for action, partner in joined.items() if action != partner]
+            names = repr(action.name), repr(partner.name)
+            report.info("motions-joined", Message("Action {}: its keyframes were added to {}", *names))
+    unused = [action for action, partner in joined.items() if action != partner and _is_split_pair(action, partner)]
+    for action, partner in joined.items():
+        if action_record(partner).split_from == action:
+            action_record(partner).split_from = None  # it is no user that keeps the other half
     other.animation_data_clear()
     bpy.data.batch_remove([action for action in unused if action.users <= int(action.use_fake_user)])
     return report
@@ -475,12 +480,16 @@ def _partner(
     """
     role = _playing_role(other, action)
     for each in mine:
-        first, second = action_record(action).split_from, action_record(each).split_from
-        is_pair = each == first or action == second or (first is not None and first == second)
-        if is_pair and _playing_role(rig, each) == role:
+        if _is_split_pair(action, each) and _playing_role(rig, each) == role:
             return each
     active = rig.animation_data.action if rig.animation_data is not None else None
     return active if role == "active" else None
+
+
+def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
+    """Return whether a split made one of two Actions of the other, or both of a third."""
+    first, second = action_record(one).split_from, action_record(other).split_from
+    return other == first or one == second or (first is not None and first == second)
 
 
 def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:

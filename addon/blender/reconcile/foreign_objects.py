@@ -43,7 +43,7 @@ def attached_objects(
         if obj.parent is not None:
             below.setdefault(obj.parent, []).append(obj)
     own: list[bpy.types.Object] = []
-    strangers: list[bpy.types.Object] = []
+    foreign: list[bpy.types.Object] = []
     todo = list(dict.fromkeys(objects))
     known = set(todo)
     while todo:
@@ -55,8 +55,8 @@ def attached_objects(
                 own.append(child)
                 todo.append(child)
             else:
-                strangers.append(child)
-    return own, strangers
+                foreign.append(child)
+    return own, foreign
 
 
 def foreign_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -318,7 +318,7 @@ def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) ->
 
     The user's objects stay parented there.
     """
-    own, _strangers = attached_objects(bodies, rig)
+    own, _foreign = attached_objects(bodies, rig)
     return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
 
 
@@ -339,8 +339,8 @@ def transfer_parts(
         move_between_collections(obj, settings(old).collection, settings(new).collection)
         record_of(obj).model = new
         if obj.parent == old:
-            hung = obj.matrix_parent_inverse.copy()  # reset by a new parent
-            obj.parent, obj.matrix_parent_inverse = new, hung
+            parent_inverse = obj.matrix_parent_inverse.copy()  # reset by a new parent
+            obj.parent, obj.matrix_parent_inverse = new, parent_inverse
             if shift is not None:
                 obj.parent_type, obj.parent_bone = "OBJECT", ""
                 obj.matrix_parent_inverse = Matrix()

@@ -31,12 +31,13 @@ from ..data.conversion import (
     write_dofs,
     write_shape,
 )
-from ..data.copied_mechanisms import collision_children_by_body, copy_into_same_collections, copy_part
+from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.documents import read_document
 from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, JOINT_PROPERTIES, differing_values, push, stored_fields
 from ..data.properties.joint import KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..data.queries import file_name, parts, parts_by_id, record_deletion
+from ..data.rigid_bodies import collision_children, collision_children_by_index
 from ..events.signals import Signal, emit, writing_records
 from ..rig.joint_frames import constraint_rotation, lost_ends
 from ..scene.attachments import store_restraints
@@ -148,8 +149,8 @@ def write_parts(
         present = RigState(rig)
     retyped = [joint for joint in joints if joint.id in before and dof_kinds(joint) != dof_kinds(before[joint.id])]
     turned = [empty for joint in retyped if (empty := objects["JOINT"].get(joint.id)) is not None]
-    strangers = attached_objects(turned, rig)[1] if turned else []  # empties have the axes of their constraints
-    with physics_suspended(rig, report), writing_records(), preserve_world_poses(strangers):
+    foreign = attached_objects(turned, rig)[1] if turned else []  # empties have the axes of their constraints
+    with physics_suspended(rig, report), writing_records(), preserve_world_poses(foreign):
         _delete_parts(rig, edit, also.lost)
         copies = _copy_parts(rig, edit, objects)
         made = _create_parts(rig, edit, objects, bodies, joints, also, report)
@@ -297,14 +298,14 @@ def _delete_parts(rig: bpy.types.Object, edit: Edit, lost: Collection[bpy.types.
     objects += lost
     if not objects:
         return
-    hung, strangers = attached_objects(objects, rig)
-    shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
-    with preserve_world_poses(strangers):
+    attached, foreign = attached_objects(objects, rig)
+    shapes = [obj for obj in attached if record_of(obj).role not in {"BODY", "JOINT"}]
+    with preserve_world_poses(foreign):
         for role, ids in gone.items():
             for obj in parts(rig, role):
                 if record_of(obj).twin in ids:
                     record_of(obj).twin = ""
-        for obj in strangers:
+        for obj in foreign:
             obj.parent = None
         record_deletion(rig, [record_of(obj).source_id for obj in objects])
         bpy.data.batch_remove([*objects, *shapes])
@@ -363,13 +364,13 @@ def _write_identity(obj: bpy.types.Object, rig: bpy.types.Object, role: str, par
 def _copy_parts(rig: bpy.types.Object, edit: Edit, objects: Mapping[str, _Objects]) -> PartObjects:
     """Copy the objects that new parts are copies of, with all that the user gave these; return them by role and id."""
     made = PartObjects(BODY={}, JOINT={})
-    shapes = collision_children_by_body(rig) if edit.copies else {}
+    shapes = collision_children(rig) if edit.copies else {}
     for role, every in (("BODY", edit.after.bodies), ("JOINT", edit.after.joints)) if edit.copies else ():
         for part in every:
             if part.id in edit.copies:
                 original = objects[role][edit.copies[part.id]]
                 made[role][part.id] = copy_part(original, part.name, part.id)
-                for number, child in shapes.get(original, {}).items():
+                for number, child in collision_children_by_index(shapes.get(original, ())).items():
                     shape = copy_into_same_collections(child)
                     shape.parent = made[role][part.id]
                     record_of(shape).source_id = f"{part.id}/{number}"

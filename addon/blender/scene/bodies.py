@@ -34,7 +34,7 @@ def create_bodies(
     plan: BuildPlan,
     parenting: BoneParenting,
     folders: ModelCollections,
-    shelf: MeshCache,
+    mesh_cache: MeshCache,
     bodies: dict[str, bpy.types.Object],
     only: Container[str] | None = None,
 ) -> CreationTask[dict[str, bpy.types.Object]]:
@@ -55,7 +55,7 @@ def create_bodies(
             visible = [_transform_shape(shape, -body.com) for shape in visible]
         seen[body.id] = body, visible
     made = yield [
-        (body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()
+        (body.name or key, mesh_cache.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()
     ]
     into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
     with bulk_objects(made, into) as new:
@@ -64,8 +64,8 @@ def create_bodies(
     for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
         _write_record(obj, body, parenting.rig, body.id in scenery, tensors.get(id(body)), at_home, corners)
         for shape in visible:
-            if shelf.is_missing(shape, body):
-                folders["Frames"].objects.link(_create_label(obj, shape, shelf.proxy))
+            if mesh_cache.is_missing(shape, body):
+                folders["Frames"].objects.link(_create_label(obj, shape, mesh_cache.proxy))
     new_bodies = dict(zip(seen, made, strict=True))
     bodies |= new_bodies
     return new_bodies
@@ -159,7 +159,7 @@ def _shape_properties(shape: Shape, body: Body) -> PropertyValues:
 def create_collision_children(
     plan: BuildPlan,
     bodies: dict[str, bpy.types.Object],
-    shelf: MeshCache,
+    mesh_cache: MeshCache,
     folders: ModelCollections,
     only: Container[str] | None = None,
 ) -> bool:
@@ -176,19 +176,19 @@ def create_collision_children(
             if not collides(shape) or (only is not None and f"{body.id}/{number}" not in only):
                 continue
             record = record_of(bodies[body.id]).shapes[number]
-            record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as a collision shape
+            record.collidable = not mesh_cache.is_missing(replace(shape, visual=False), body)  # as a collision shape
             if record.collidable:
                 folder = folders.beside("Collision", body.assembly, body.active)
-                folder.objects.link(_create_child(bodies[body.id], body, number, shelf, plan))
+                folder.objects.link(_create_child(bodies[body.id], body, number, mesh_cache, plan))
                 record.has_child = made = True
     return made
 
 
 def _create_child(
-    parent: bpy.types.Object, body: Body, number: int, shelf: MeshCache, plan: BuildPlan
+    parent: bpy.types.Object, body: Body, number: int, mesh_cache: MeshCache, plan: BuildPlan
 ) -> bpy.types.Object:
     shape = body.shapes[number]
-    mesh = shelf.mesh([_shape_at_origin(shape)], plan.colors[body.id], body)
+    mesh = mesh_cache.mesh([_shape_at_origin(shape)], plan.colors[body.id], body)
     child = bpy.data.objects.new(f"{body.name or body.id} collision", mesh)
     pose = shape.pose.copy()
     pose[:3, 3] -= body.com

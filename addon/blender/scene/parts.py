@@ -73,13 +73,13 @@ def create_parts(
     only = {role: None if wanted is None else wanted.get(role, ()) for role in ("BODY", "JOINT", "SHAPE")}
     holders = dict(present or {})
     with MeshFiles(plan.mechanism, report, mesh_folders) as files:
-        shelf = MeshCache(plan.mechanism.name, files.mesh, plan.size)
+        mesh_cache = MeshCache(plan.mechanism.name, files.mesh, plan.size)
         bodies, joints, _ = run_creations(
-            create_bodies(plan, parenting, folders, shelf, holders, only["BODY"]),
+            create_bodies(plan, parenting, folders, mesh_cache, holders, only["BODY"]),
             create_joints(plan, parenting, holders, folders, only["JOINT"]),
             create_frames(plan, parenting, folders, holders, wanted),
         )
-        if create_collision_children(plan, holders, shelf, folders, only["SHAPE"]):
+        if create_collision_children(plan, holders, mesh_cache, folders, only["SHAPE"]):
             settings(parenting.rig).has_collision = True
     return {"BODY": bodies, "JOINT": joints}
 

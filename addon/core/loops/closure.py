@@ -116,14 +116,14 @@ def _slide_toward_start(system: LoopSystem, at: Array, start: Array, tolerance: 
         return at  # it does not close: there are no closed positions
     for _ in range(MAX_CLOSURE_ITERATIONS // 4):
         slope = system.slope(best)
-        home = start - best
-        along = home - least_norm_step(slope, slope @ home)
+        to_start = start - best
+        along = to_start - least_norm_step(slope, slope @ to_start)
         if np.abs(along).max(initial=0.0) < 1e-10:
             break
         for share in (1.0, 0.3, 0.05):
             tried = _solve_closure(system, best + _limit_step(along) * share, tolerance)
             closes = np.abs(system.residual(tried)).max(initial=0.0) <= tolerance
-            if closes and np.linalg.norm(tried - start) < np.linalg.norm(home) * (1.0 - 1e-9):
+            if closes and np.linalg.norm(tried - start) < np.linalg.norm(to_start) * (1.0 - 1e-9):
                 best = tried
                 break
         else:

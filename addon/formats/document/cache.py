@@ -120,13 +120,18 @@ def source_document(mechanism: Mechanism, format_: str, read: Callable[[str, str
         kept = attached_document(source)
         return read(source.text, source.path) if kept is None else cast(D, kept)
     except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
+        report_unreadable_document(error, report)
         return None
+
+
+def report_unreadable_document(error: FormatError, report: Report) -> None:
+    """Report that the document of a mechanism or motion cannot be read any more, so that a new one is written."""
+    report.warn(
+        "document-lost",
+        Message(
+            "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
+        ),
+    )
 
 
 _attached: dict[int, tuple[weakref.ref[Source], str, Any]] = {}

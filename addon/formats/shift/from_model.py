@@ -91,13 +91,13 @@ class ShiftConverter:
             )
 
     def _name(self, body: Body) -> None:
-        home = self.out.tree.home(body.assembly)
-        names = get_or_make(self.used_names, home, SafeNames)
+        assembly = self.out.tree.assembly_of(body.assembly)
+        names = get_or_make(self.used_names, assembly, SafeNames)
         # names that a document repeats stay repeated
         repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
         name = body.name if repeated else names.of(body.name, "body")
         names.add(name)
-        self.out.names[body.id] = home, name
+        self.out.names[body.id] = assembly, name
 
     def body_rows(self) -> dict[str, tuple[Body, str, Row]]:
         """Return body, name and row by id, for bodies whose rows depend on nothing else."""
@@ -110,7 +110,7 @@ class ShiftConverter:
 
     def _body(self, body: Body, rows: Mapping[str, tuple[Body, str, Row]]) -> None:
         """Convert a body; if it is unchanged, the row in ``rows`` is reused."""
-        home, name = self.out.names[body.id]
+        assembly, name = self.out.names[body.id]
         before = rows.get(body.id)
         if before is not None and before[1] == name and records_equal(before[0], body):
             row = before[2]
@@ -122,7 +122,7 @@ class ShiftConverter:
                 "Shapes other than a plain mesh file: kept as extension data, Shift does not show them",
                 body,
             )
-        self.out.bodies[body.id, 0] = OutputElement((body.id, 0), home, row)
+        self.out.bodies[body.id, 0] = OutputElement((body.id, 0), assembly, row)
 
     def _body_row(self, body: Body, name: str) -> Row:
         row: Row = {
@@ -147,8 +147,8 @@ class ShiftConverter:
 
     def _path(self, body: str) -> str:
         """Return the path of a body from the top, by which it is known when the file is read."""
-        home, name = self.out.names[body]
-        return SEPARATOR.join(filter(None, (self.out.tree.written(home), name)))
+        assembly, name = self.out.names[body]
+        return SEPARATOR.join(filter(None, (self.out.tree.written(assembly), name)))
 
     def _is_plain(self, shape: Shape, body: Body) -> bool:
         """Return whether a shape is fully expressed by the file's mesh entry."""
@@ -233,25 +233,26 @@ class ShiftConverter:
         return found
 
     def _name_joint(self, joint: Joint) -> None:
-        home = self.out.tree.home(joint.assembly)
+        assembly = self.out.tree.assembly_of(joint.assembly)
         if joint.assembly == "" and self.out.tree.top and not self.own:
-            home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
-        names = get_or_make(self.joint_names, home, SafeNames)
+            known = (end for end in (joint.child, joint.parent) if end in self.out.names)
+            assembly = next((self.out.names[end][0] for end in known), assembly)
+        names = get_or_make(self.joint_names, assembly, SafeNames)
         keeps = self.own and SEPARATOR not in joint.name and joint.name
         name = joint.name if keeps else names.of(joint.name, "joint")
         names.add(name)
-        self.joint_of[joint.id] = home, name
+        self.joint_of[joint.id] = assembly, name
 
     def _joint(self, joint: Joint) -> None:
-        home, name = self.joint_of[joint.id]
+        assembly, name = self.joint_of[joint.id]
         if len(joint.dofs) > 1:
-            self._chain(joint, home, name)
+            self._chain(joint, assembly, name)
             return
         mark = self._joint_mark(joint, name, default_joint_type(joint))
         frames = joint.frame_parent, joint.frame_child
         if not joint.dofs and self.own:  # a rigid joint includes its displacement
             frames = self._parent_frame(joint), joint.frame_child
-        part = OutputElement((joint.id, 0), home, {"name": name, EXTENSION_KEY: mark or None})
+        part = OutputElement((joint.id, 0), assembly, {"name": name, EXTENSION_KEY: mark or None})
         self._piece(part, joint, frames, self._frame_hints(joint, name))
 
     def _piece(self, part: OutputElement, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
@@ -269,8 +270,8 @@ class ShiftConverter:
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = extension_keys.joint_extension(joint, usual)
         if joint.twin in self.joint_of:  # by the id that it will have when read
-            home, twin = self.joint_of[joint.twin]
-            mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
+            assembly, twin = self.joint_of[joint.twin]
+            mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(assembly), twin)))
         if "dofs" in mark or "twin" in mark:
             self.losses.add("kept-aside", "Stops, motors, friction and twins of joints: kept as extension data", joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
@@ -302,13 +303,13 @@ class ShiftConverter:
         excused = bool(joint.extra.get("broken")) or any(end not in self.active for end in ends)
         return own if not on or (self.own and excused) else False
 
-    def _chain(self, joint: Joint, home: str, name: str) -> None:
+    def _chain(self, joint: Joint, assembly: str, name: str) -> None:
         """Convert a joint with several degrees of freedom to a chain of elementary joints and massless bodies."""
         self.losses.add(
             "split-joint", "Joint with several degrees of freedom: written as a marked chain of joints", joint
         )
         count, hints = len(joint.dofs), self._frame_hints(joint, name)
-        names = get_or_make(self.used_names, home, SafeNames)
+        names = get_or_make(self.used_names, assembly, SafeNames)
         before = joint.parent
         for part, dof in enumerate(joint.dofs):
             last = part == count - 1
@@ -318,12 +319,12 @@ class ShiftConverter:
             after = joint.child if last else intermediate_body_id(joint.id, part + 1)
             if not last:
                 helper = names.of(f"{name}_{part + 1}", "part")
-                self.out.names[str(after)] = home, helper
+                self.out.names[str(after)] = assembly, helper
                 row = {"name": helper, "active": True, EXTENSION_KEY: {"part_of": name}, **_MASSLESS_BODY}
-                self.out.bodies[joint.id, part + 1] = OutputElement((joint.id, part + 1), home, row)
+                self.out.bodies[joint.id, part + 1] = OutputElement((joint.id, part + 1), assembly, row)
             frames = (identity() if part else joint.frame_parent), (joint.frame_child if last else identity())
             piece = replace(joint, parent=before, child=after, dofs=[dof], extra={})
-            written = OutputElement((joint.id, part), home, {"name": f"{name}_{part + 1}", EXTENSION_KEY: mark})
+            written = OutputElement((joint.id, part), assembly, {"name": f"{name}_{part + 1}", EXTENSION_KEY: mark})
             self._piece(written, piece, frames, ("in" if part else hints[0], hints[1] if last else "out"))
             before = after
 
@@ -340,10 +341,10 @@ class ShiftConverter:
             stays = conventions.same_pose(root.pose, stood.get(root.id, root.pose))
             if root.id in held and root.id not in self.placed and stays:
                 continue
-            home, name = self.out.names[root.id]
+            assembly, name = self.out.names[root.id]
             fixed = root.immobile
             row: Row = {
-                "name": get_or_make(self.joint_names, home, SafeNames).of(f"{name}_place", "part"),
+                "name": get_or_make(self.joint_names, assembly, SafeNames).of(f"{name}_place", "part"),
                 "active": root.active,
                 "type": "rigid" if fixed else "float",
                 "axis": None,
@@ -354,7 +355,7 @@ class ShiftConverter:
                 EXTENSION_KEY: {"placement": True},
             }
             self.out.joints[root.id, PLACEMENT] = OutputElement(
-                (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
+                (root.id, PLACEMENT), assembly, row, [(None, ORIGIN), (root.id, ORIGIN)]
             )
 
     def _lights(self) -> None:
@@ -369,12 +370,12 @@ class ShiftConverter:
 
     def _restraints(self) -> None:
         for number, item in enumerate(self.mechanism.restraints):
-            home = self.out.tree.home(item.assembly)
+            assembly = self.out.tree.assembly_of(item.assembly)
             row: Row = {
                 "name": item.name,
                 "active": bool(item.extra.get("active", True)),
                 "type": item.type,
-                "joint": self._joint_reference(item.joint, home),
+                "joint": self._joint_reference(item.joint, assembly),
                 "distance_type": item.distance,
                 "knot_points": list(item.knots),
                 "coefficients": [list(piece) for piece in item.coefficients],
@@ -385,14 +386,14 @@ class ShiftConverter:
             if item.bodies is not None and item.frames is not None:
                 triples = zip(item.bodies, item.frames, hints, strict=False)
                 ends = [(body, self.frame_name(body, pose, str(hint))) for body, pose, hint in triples]
-            self.out.restraints.append(OutputElement((item.name, number), home, row, ends))
+            self.out.restraints.append(OutputElement((item.name, number), assembly, row, ends))
 
-    def _joint_reference(self, joint: str | None, home: str) -> str:
+    def _joint_reference(self, joint: str | None, assembly: str) -> str:
         part = self.out.joints.get((joint or "", 0))
         if part is None:
             return ""
         name = str(part.row["name"])
-        return name if part.assembly == home else SEPARATOR.join((self.out.tree.written(part.assembly), name))
+        return name if part.assembly == assembly else SEPARATOR.join((self.out.tree.written(part.assembly), name))
 
     def _report_unrepresented(self) -> None:
         if self.mechanism.motions:
@@ -528,5 +529,5 @@ class ShiftRows:
         """Return the name or path of a body as seen from an assembly."""
         if body is None or body not in self.names:
             return FIXED
-        home, name = self.names[body]
-        return name if home == assembly else SEPARATOR.join(filter(None, (self.tree.written(home), name)))
+        own, name = self.names[body]
+        return name if own == assembly else SEPARATOR.join(filter(None, (self.tree.written(own), name)))

@@ -171,7 +171,7 @@ class AssemblyTree:
             self.assemblies[self.top] = Assembly(self.top, self.top)
         self._written: dict[str, str] = {}
 
-    def home(self, assembly: str) -> str:
+    def assembly_of(self, assembly: str) -> str:
         """Return the assembly of a part in the document: its own, or the top one if it is in none."""
         return assembly or self.top
 

@@ -85,14 +85,14 @@ class _Patch:
         self.joints = {
             item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
         }
-        self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
+        self.skeleton_of = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
         self.before, known = get_prepared(document, "plan", self._planned)
         said = Report()
         self.now = SkelPlan.of(mechanism, said, self._standing(mechanism), self.before)
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
         self.gone: set[str] = set()
         self.scattered = False
-        self.homes = {id(plan): self._existing_skeletons(plan) for plan in (self.before, self.now)}
+        self.existing = {id(plan): self._existing_skeletons(plan) for plan in (self.before, self.now)}
 
     def _planned(self) -> tuple[SkelPlan, set[tuple[str, str]]]:
         """Return the plan of the unedited document, and its report entries."""
@@ -141,56 +141,56 @@ class _Patch:
 
     def _skeletons(self) -> None:
         for key, row in self.now.skeletons.items():
-            home = self._home(key, self.now)
-            if home is None:
+            skeleton = self._existing_skeleton(key, self.now)
+            if skeleton is None:
                 self._count("added", True)
                 self.changes.add(self.document.holder, skeleton_node(self.now, key))
             elif key in self.before.skeletons and not _is_same_row(self.before.skeletons[key], row):
-                if home.placed.row.is_set("immobile"):
-                    self.changes.set(home.placed, "immobile", None)
-                self._count("changed", self._fields(home.placed, self.before.skeletons[key], row))
-        standing = [self._home(key, self.now) for key in self.now.skeletons]
+                if skeleton.placed.row.is_set("immobile"):
+                    self.changes.set(skeleton.placed, "immobile", None)
+                self._count("changed", self._fields(skeleton.placed, self.before.skeletons[key], row))
+        standing = [self._existing_skeleton(key, self.now) for key in self.now.skeletons]
         for key in self.before.skeletons.keys() - self.now.skeletons.keys():
-            home = self._home(key, self.before)
-            if home is not None and all(other is not home for other in standing):
+            skeleton = self._existing_skeleton(key, self.before)
+            if skeleton is not None and all(other is not skeleton for other in standing):
                 self.gone.add(key)
                 self._count("deleted", True)
-                self.changes.delete(home.placed.element)
+                self.changes.delete(skeleton.placed.element)
 
     def _existing_skeletons(self, plan: SkelPlan) -> dict[str, Skeleton | None]:
         """Return the document's skeleton of each planned one, None for a new one; sets ``scattered``."""
         found: dict[str, dict[int, Skeleton]] = {key: {} for key in plan.skeletons}
         for id_, body in plan.bodies.items():
-            if id_ in self.home:
-                found[body.skeleton][id(self.home[id_])] = self.home[id_]
+            if id_ in self.skeleton_of:
+                found[body.skeleton][id(self.skeleton_of[id_])] = self.skeleton_of[id_]
         by_id = {skeleton.placed.id: skeleton for skeleton in self.document.skeletons}
         self.scattered = any(len(several) > 1 for several in found.values())
         return {key: next(iter(several.values()), by_id.get(key)) for key, several in found.items()}
 
-    def _home(self, key: str, plan: SkelPlan) -> Skeleton | None:
-        return self.homes[id(plan)][key]
+    def _existing_skeleton(self, key: str, plan: SkelPlan) -> Skeleton | None:
+        return self.existing[id(plan)][key]
 
     def _bodies(self) -> None:
         for id_, body in self.now.bodies.items():
-            home = self._home(body.skeleton, self.now)
-            if home is None:
+            skeleton = self._existing_skeleton(body.skeleton, self.now)
+            if skeleton is None:
                 continue  # written with its skeleton
             if id_ not in self.before.bodies:
                 self._count("added", True)
-                after = home.bodies[-1].element if home.bodies else None
-                self.changes.add(home.placed.element, body_node(body, _frame(home)), after)
+                after = skeleton.bodies[-1].element if skeleton.bodies else None
+                self.changes.add(skeleton.placed.element, body_node(body, _frame(skeleton)), after)
             elif id_ in self.bodies:
-                self._body(self.bodies[id_], home, self.before.bodies[id_], body)
+                self._body(self.bodies[id_], skeleton, self.before.bodies[id_], body)
             elif not _is_same_row(self.before.bodies[id_].row, body.row):
                 raise PatchError("a chain of joints was changed")
         self._delete_removed(self.bodies, self.before.bodies, self.now.bodies)
 
-    def _body(self, item: SourceElement, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
+    def _body(self, item: SourceElement, skeleton: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
         if old is new:
             return
         was, row = dict(old.row), dict(new.row)
         if not same_value(was["transformation"], row["transformation"]):
-            row["transformation"] = inverse(_frame(home)) @ row["transformation"]
+            row["transformation"] = inverse(_frame(skeleton)) @ row["transformation"]
         self._mass(item, was, row)
         altered = self._fields(item, was, row)
         altered |= patch_shapes(self.changes, item, old.shapes, new.shapes)
@@ -218,13 +218,13 @@ class _Patch:
 
     def _joints(self) -> None:
         for id_, joint in self.now.joints.items():
-            home = self._home(joint.skeleton, self.now)
-            if home is None:
+            skeleton = self._existing_skeleton(joint.skeleton, self.now)
+            if skeleton is None:
                 continue
             if id_ not in self.before.joints:
                 self._count("added", True)
-                after = home.joints[-1].element if home.joints else None
-                self.changes.add(home.placed.element, joint_node(joint), after)
+                after = skeleton.joints[-1].element if skeleton.joints else None
+                self.changes.add(skeleton.placed.element, joint_node(joint), after)
             elif id_ in self.joints:
                 self._joint(self.joints[id_], self.before.joints[id_], joint)
             elif not _is_same_row(self.before.joints[id_].row, joint.row):

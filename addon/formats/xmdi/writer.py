@@ -13,7 +13,7 @@ from lxml import etree
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.motion.keyframes import finite_keyframes
 from ...core.report import FormatError, Message, Report
-from ..document.cache import attach_document, attached_document
+from ..document.cache import attach_document, attached_document, report_unreadable_document
 from ..text import numbers, xml_reader
 from ..text.numbers import format_shortest, replace_words, shortest_decimal
 from ..text.xml_editor import XmlEdits
@@ -512,12 +512,7 @@ def _open_source(source: Source, report: Report) -> Document | None:
         root, sound = xml_reader.parse(source.text, source.path, Report())
         document = Reader(source.text, sound, root, source.path, Report()).document()
     except FormatError as error:
-        report.warn(
-            "document-lost",
-            Message(
-                "Document: no longer readable ({}). A new one is written, without comments and unknown elements", error
-            ),
-        )
+        report_unreadable_document(error, report)
         return None
     attach_document(source, document)
     return document

@@ -393,11 +393,11 @@ def test_servo_targets_past_a_stop_are_the_stop(
     from addon.blender.physics.simulation import session
     from tests.support.degrees_helpers import put, rotations
     from tests.support.mechanisms import play
-    from tests.support.springs_helpers import angle, hung, moved
+    from tests.support.springs_helpers import angle, cube_on_joint, moved
 
     (dof,) = dofs = rotations(Z)
     dof.lower, dof.upper, dof.max_force = lower, upper, 1000.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     rig.data.knuckle.drive = "SERVO"
     rig.pose.bones[0].rotation_euler.z = told
     ends = play(blank.scene, 60, lambda: angle(2)(moved(rig)))

@@ -59,7 +59,7 @@ def bones_by_joint(rig: Any) -> dict[str, Any]:
     return {bone.knuckle.joint: rig.pose.bones[bone.name] for bone in rig.data.bones if bone.knuckle.joint}
 
 
-def hung_on(rig: Any) -> dict[str, str]:
+def parents_by_object(rig: Any) -> dict[str, str]:
     """Which body hangs on which bone."""
     return {obj.parent_bone: key for key, obj in objects_of(rig, "BODY").items()}
 
@@ -91,7 +91,7 @@ def test_the_z_of_a_bone_is_its_joints_axis(built: Built) -> None:
     """Turned round where the joint's second body is the nearer to the root, so that a growing servo value always
     moves the second body the positive way."""
     rig, document = built.rig, built.document
-    carried = hung_on(rig)
+    carried = parents_by_object(rig)
     for key, bone in bones_by_joint(rig).items():
         joint = document.joints[key]
         assert carried[bone.name] in (joint.first, joint.second)
@@ -106,7 +106,7 @@ def test_the_z_of_a_bone_is_its_joints_axis(built: Built) -> None:
 
 def test_each_body_is_attached_to_one_bone_and_each_bone_is_a_joint_or_a_root(built: Built) -> None:
     rig, document = built.rig, built.document
-    carried = hung_on(rig)
+    carried = parents_by_object(rig)
     assert sorted(carried) == sorted(bone.name for bone in rig.data.bones)
     assert sorted(carried.values()) == sorted(document.poses)
     parts = joined_parts(document)

@@ -66,9 +66,9 @@ def seen(rig: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
             obj.data.vertices.foreach_get("co", points)
         physics = obj.rigid_body and (obj.rigid_body.type, obj.rigid_body.collision_shape, obj.rigid_body.mass)
         constraint = obj.rigid_body_constraint and obj.rigid_body_constraint.type
-        hung = obj.name, obj.parent.name, obj.parent_bone, sorted(each.name for each in obj.users_collection)
+        placement = obj.name, obj.parent.name, obj.parent_bone, sorted(each.name for each in obj.users_collection)
         numbers = np.concatenate([np.array(obj.matrix_world).ravel(), points])
-        out[record.role, record.source_id] = numbers, (hung, record.mass, physics, constraint, obj.hide_viewport)
+        out[record.role, record.source_id] = numbers, (placement, record.mass, physics, constraint, obj.hide_viewport)
     return out
 
 

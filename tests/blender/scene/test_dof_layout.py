@@ -274,8 +274,8 @@ def test_inner_bones_of_a_chain_are_small_and_carry_no_body(blank: Any) -> None:
     assert [bone.name for bone in bones] == ["Hip/2", "Hip/3", "Hip"]
     assert [bone.parent for bone in bones[1:]] == bones[:-1]
     assert [bone.bone.length < 0.9 * bones[-1].bone.length for bone in bones] == [True, True, False]
-    hung = {obj.parent_bone for obj in rig.data.knuckle.collection.all_objects if obj.parent_type == "BONE"}
-    assert hung.isdisjoint({"Hip/2", "Hip/3"}) and "Hip" in hung
+    used = {obj.parent_bone for obj in rig.data.knuckle.collection.all_objects if obj.parent_type == "BONE"}
+    assert used.isdisjoint({"Hip/2", "Hip/3"}) and "Hip" in used
 
 
 def test_stops_are_on_the_channel_that_they_stop(blank: Any) -> None:

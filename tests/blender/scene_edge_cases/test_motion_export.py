@@ -316,14 +316,14 @@ def test_of_deleted_bones_nothing_is_written_and_the_others_are(rig: Any, tmp_pa
 
 
 def test_from_another_scene_it_is_said_where_the_model_is(rig: Any, tmp_path: Path) -> None:
-    home, path = bpy.context.scene, tmp_path / "out.csv"
-    home.name = "Home"
+    first_scene, path = bpy.context.scene, tmp_path / "out.csv"
+    first_scene.name = "Home"
     bpy.context.window.scene = bpy.data.scenes.new("Empty")
     for run in (bpy.ops.export_anim.servo_motion, bpy.ops.export_scene.mechanism):
         with pytest.raises(RuntimeError, match="no mechanism in scene 'Empty': 'small' is in scene 'Home'"):
             run(filepath=str(path))
     assert not path.exists()
-    bpy.context.window.scene = home
+    bpy.context.window.scene = first_scene
     pick(rig)
     assert_as_seen(rig, path)
 

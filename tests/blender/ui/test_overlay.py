@@ -52,7 +52,7 @@ def off(scene: Any) -> None:
         setattr(scene.knuckle_overlay, kind, False)
 
 
-def hung() -> list[Any]:
+def overlay_handlers() -> list[Any]:
     import bpy
 
     from addon.blender.events.signals import Signal, signal_handlers
@@ -87,17 +87,17 @@ def test_no_handler_is_registered_while_all_overlays_are_off(scene: Any) -> None
     from addon.blender.ui import overlay
 
     assert not overlay.is_overlay_drawn()
-    assert hung() == []
+    assert overlay_handlers() == []
     scene.knuckle_overlay.axes = True
     assert overlay.is_overlay_drawn()
-    assert len(hung()) == 3
+    assert len(overlay_handlers()) == 3
     scene.knuckle_overlay.stops = True
     scene.knuckle_overlay.axes = False
     assert overlay.is_overlay_drawn()
-    assert len(hung()) == 3
+    assert len(overlay_handlers()) == 3
     scene.knuckle_overlay.stops = False
     assert not overlay.is_overlay_drawn()
-    assert hung() == []
+    assert overlay_handlers() == []
 
 
 def test_switches_are_kept_in_the_file(scene: Any, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_only_absolute_folders_count(enabled: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*blend relative")
-def test_the_folder_of_a_strangers_blend_is_not_allowed(enabled: Any, tmp_path: Path) -> None:
+def test_the_folder_of_an_unknown_blend_is_not_allowed(enabled: Any, tmp_path: Path) -> None:
     """A row kept from when there was no .blend that it could be relative to."""
     import bpy
 

@@ -368,7 +368,7 @@ def _rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_a_joint_of_a_body_with_itself_or_with_a_stranger_is_refused() -> None:
+def test_a_joint_of_a_body_with_itself_or_with_a_foreign_one_is_refused() -> None:
     mechanism = chain(1, "revolute")
     with pytest.raises(ValueError, match="same body"):
         add_joint(mechanism, Joint("new", "new", "weld", "1", "1"))

@@ -191,17 +191,17 @@ def test_stops_of_twins_are_reached_together(seed: int, kind: str) -> None:
 def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
     half, plane = one_sided(seed, kind)
     whole = completed(half, plane)
-    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    twin_ids = {body.id: body.twin for body in whole.bodies if body.twin}
     known = {body.id: body for body in whole.bodies}
     for body in half.bodies[1:]:
-        again = mirror_body(known[mates[body.id]], plane, known[body.id])
+        again = mirror_body(known[twin_ids[body.id]], plane, known[body.id])
         assert again.pose == pytest.approx(body.pose, abs=1e-9)
         assert again.com == pytest.approx(body.com) and again.inertia == pytest.approx(body.inertia)
         assert again.shapes[0].pose == pytest.approx(body.shapes[0].pose, abs=1e-9)
     for joint in half.joints:
         twin = next(other for other in whole.joints if other.id == joint.twin or other.twin == joint.id)
         own = next(other for other in whole.joints if other.id == joint.id)
-        again_joint = mirror_joint(twin, plane, mates, known, own)
+        again_joint = mirror_joint(twin, plane, twin_ids, known, own)
         assert (again_joint.parent, again_joint.child) == (joint.parent, joint.child)
         assert again_joint.frame_parent == pytest.approx(joint.frame_parent, abs=1e-9)
         assert again_joint.frame_child == pytest.approx(joint.frame_child, abs=1e-9)
@@ -231,7 +231,7 @@ def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, b
     plane = find_sides(whole).plane
     rng = np.random.default_rng(seed)
     known = {body.id: body for body in whole.bodies}
-    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    twin_ids = {body.id: body.twin for body in whole.bodies if body.twin}
     joint = next(each for each in whole.joints if each.id == "jshin1")
     twin = next(each for each in whole.joints if each.id == joint.twin)
     strange = deepcopy(twin)
@@ -242,7 +242,7 @@ def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, b
     if swapped and "free" not in ALL_KINDS[kind]:
         strange.parent, strange.child = strange.child, strange.parent
         strange.frame_parent, strange.frame_child = strange.frame_child, strange.frame_parent
-    made = retype_twin(joint, plane, mates, known, strange)
+    made = retype_twin(joint, plane, twin_ids, known, strange)
     assert made.type == joint.type and (made.parent, made.child) == (strange.parent, strange.child)
     whole.joints[whole.joints.index(twin)] = made
     assert [each for each in compare_twins(whole, find_sides(whole)) if each.second == joint.twin] == []
@@ -418,11 +418,11 @@ def test_the_plane_is_the_mechanisms_own_where_it_has_one() -> None:
 def test_gains_of_servos_are_mirrored(kind: str) -> None:
     whole = completed(*one_sided(11, kind if kind in ALL_KINDS else "revolute"))
     known = {body.id: body for body in whole.bodies}
-    mates = {body.id: body.twin for body in whole.bodies if body.twin}
+    twin_ids = {body.id: body.twin for body in whole.bodies if body.twin}
     joint, twin = (next(each for each in whole.joints if each.id == key) for key in ("jshin1", "Right shin joint"))
     for number, dof in enumerate(joint.dofs):
         dof.servo_stiffness, dof.servo_damping = 10.0 + number, 1.0 + number
-    image = mirror_joint_settings(joint, find_sides(whole).plane, mates, known, twin)
+    image = mirror_joint_settings(joint, find_sides(whole).plane, twin_ids, known, twin)
     assert sorted(dof.servo_stiffness for dof in image.dofs) == [10.0 + n for n in range(len(joint.dofs))]
     assert sorted(dof.servo_damping for dof in image.dofs) == [1.0 + n for n in range(len(joint.dofs))]
     assert image.frame_parent is not twin.frame_parent and (image.frame_parent == twin.frame_parent).all()
@@ -436,13 +436,13 @@ def test_axes_of_no_length_are_nobodys_image(kind: str, own: tuple[float, ...], 
         Joint(key, key, "revolute", "trunk", key, dofs=[Dof(kind, np.array(axis, dtype=np.float64))])
         for key, axis in (("left", own), ("right", its))
     )
-    mates = {"left": "right", "right": "left"}
+    twin_ids = {"left": "right", "right": "left"}
     with np.errstate(all="raise"):
         if not any(own):
             with pytest.raises(ValueError, match="different degrees of freedom"):
-                mirror_joint(left, Plane(np.eye(3)[0]), mates, bodies, right)
+                mirror_joint(left, Plane(np.eye(3)[0]), twin_ids, bodies, right)
             return
-        image = mirror_joint(left, Plane(np.eye(3)[0]), mates, bodies, right).dofs[0].axis
+        image = mirror_joint(left, Plane(np.eye(3)[0]), twin_ids, bodies, right).dofs[0].axis
     assert np.abs(image).tolist() == pytest.approx(np.abs(own).tolist())
 
 

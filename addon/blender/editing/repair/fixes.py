@@ -21,7 +21,7 @@ from ....core.editing.joints import (
 )
 from ....core.model import Array, Body, Mechanism, Shape, body_by_id
 from ....core.report import Message, Report, abbreviate_names, count_with_noun, join_messages
-from ....core.transforms import affine_inverse
+from ....core.transforms import affine_inverse, make_pose
 from ....core.validation import Finding
 from ...animation.loops.live_solver import followers_without_loop
 from ...data.access import armature_settings, record_of, settings
@@ -124,7 +124,8 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
     solid = fit_solid(mesh, np.ones(3))
     place, is_ours = solid.frame, settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig)
     if is_ours:
-        frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _translation_only(solid.frame)
+        is_even = np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6
+        frame = solid.frame if is_even else make_pose(position=solid.frame[:3, 3])
         _move_origin(obj, frame)
         place = affine_inverse(frame) @ solid.frame
     pose = place @ solid.shape.pose
@@ -139,12 +140,6 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
     has_separate = any(row.has_child for row in record.shapes)
     update_records(rig, replace_visual_shape(mechanism, record.source_id, shape, inertia, has_separate))
     return solid.shape.type, update_armature(rig)
-
-
-def _translation_only(frame: Array) -> Array:
-    out = np.eye(4)
-    out[:3, 3] = frame[:3, 3]
-    return out
 
 
 def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
@@ -167,8 +162,8 @@ def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
     report, old = Report(), cast(bpy.types.Mesh, obj.data)
     size = make_plan(mechanism, closed=False).size
     with MeshFiles(mechanism, report) as files:
-        shelf = MeshCache(mechanism.name, files.mesh, size)
-        mesh = shelf.mesh(_visible_shapes(obj, body), (0.7, 0.7, 0.7, 1.0), body)
+        meshes = MeshCache(mechanism.name, files.mesh, size)
+        mesh = meshes.mesh(_visible_shapes(obj, body), (0.7, 0.7, 0.7, 1.0), body)
         if len(old.materials) and all(shape.color is None for shape in body.shapes):
             mesh.materials.clear()
             mesh.materials.append(old.materials[0])
@@ -203,10 +198,10 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
         ValueError: There is no such fix.
     """
     label = finding.or_fix if other else finding.fix
-    mend = _rebuild if label == REBUILD_LABEL else (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
-    if mend is None or not label:
+    chosen = _rebuild if label == REBUILD_LABEL else (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
+    if chosen is None or not label:
         raise ValueError(Message("No automatic fix: {}", finding.message))
-    return mend(rig, finding)
+    return chosen(rig, finding)
 
 
 def _finding_objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
@@ -378,9 +373,9 @@ def rollback_on_error() -> Iterator[None]:
             for holder, objects, children in held:
                 _restore_members(holder.objects, objects)
                 _restore_members(holder.children, children)
-            for obj, record, hung, inverse, place in states:
+            for obj, record, parenting, inverse, place in states:
                 _restore_values(record_of(obj), record)
-                _restore_values(obj, hung)
+                _restore_values(obj, parenting)
                 obj.matrix_parent_inverse = inverse
                 _restore_values(obj, place)
             for data, values in models:
@@ -390,12 +385,12 @@ def rollback_on_error() -> Iterator[None]:
 
 
 def _object_state(obj: bpy.types.Object) -> tuple[Any, ...]:
-    hung = _values(
+    parenting = _values(
         obj, _PARENT_FIELDS if obj.parent is not None else _PARENT_FIELDS[:1]
     )  # without a parent, parent type and bone cannot be set
     return (
         _values(record_of(obj), _RECORD_FIELDS),
-        hung,
+        parenting,
         obj.matrix_parent_inverse.copy(),
         _values(obj, _TRANSFORM_FIELDS),
     )

@@ -308,9 +308,9 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
     Clearing physics leaves no trace that would count.
     """
     model = settings(rig)
-    home = simulating_scene(rig)
-    if home is not None:
-        return world_of(home).constraints is None
+    scene = simulating_scene(rig)
+    if scene is not None:
+        return world_of(scene).constraints is None
     had = (
         model.world_backup.made_world
         or model.world_backup.joined_world

@@ -50,12 +50,12 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
 
     If all of the mechanism moved equally, its transform was applied (Ctrl+A), and no bone was edited.
     """
-    hung = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role)]
-    hung = [obj for obj in hung if obj.parent_type == "BONE" and obj.parent == rig]
-    if _are_bones_unmoved(rig, hung):
+    attached = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role)]
+    attached = [obj for obj in attached if obj.parent_type == "BONE" and obj.parent == rig]
+    if _are_bones_unmoved(rig, attached):
         return {}
     designs, on_bones = DesignPoses(rig), dict[str, list[bpy.types.Object]]()
-    for obj in hung:
+    for obj in attached:
         if obj.parent_bone == designs.carrier(obj):
             on_bones.setdefault(obj.parent_bone, []).append(obj)
     ways = {obj: designs.carried_by(obj) for found in on_bones.values() for obj in found}
@@ -82,11 +82,11 @@ def _is_undisturbed(obj: bpy.types.Object) -> bool:
     return is_pose_as_built(obj, obj.matrix_basis) if record_of(obj).role == "BODY" else not is_moved_from_bones(obj)
 
 
-def _are_bones_unmoved(rig: bpy.types.Object, hung: Sequence[bpy.types.Object]) -> bool:
+def _are_bones_unmoved(rig: bpy.types.Object, attached: Sequence[bpy.types.Object]) -> bool:
     """Return whether no bone moved since objects were parented, by one comparison; nearly always true."""
     names, rests = inverse_rest_matrices(rig)
     place = {name: number for number, name in enumerate(names)}
-    known = [obj for obj in hung if obj.parent_bone in place]
+    known = [obj for obj in attached if obj.parent_bone in place]
     now = rests[[place[obj.parent_bone] for obj in known]]
     then = np.array([flatten_pose(rest_parent_inverse(obj)) for obj in known]).reshape(-1, 4, 4)
     slack = _ROUNDING_TOLERANCE * np.maximum(1.0, np.abs(now).max(axis=(1, 2), initial=0.0))
@@ -211,14 +211,14 @@ def detached_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.t
     """
     bodies = parts_by_id(rig, "BODY")
     shapes = [obj for obj in parts(rig, "SHAPE") if record_of(obj).shape >= 0]
-    hung = {(obj.parent, record_of(obj).shape) for obj in shapes}
+    attached = {(obj.parent, record_of(obj).shape) for obj in shapes}
     out = []
     for obj in shapes:
         own = record_of(obj).source_id.rpartition("/")[0]
         if obj.parent is not None and record_of(obj.parent).source_id == own:
             continue
         body = bodies.get(own)
-        if body is not None and (body, record_of(obj).shape) not in hung:
+        if body is not None and (body, record_of(obj).shape) not in attached:
             out.append((obj, body))
     return out
 

@@ -6,7 +6,7 @@ are mirrored by ``core.editing.symmetry`` and written by ``reconcile.update``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -22,6 +22,7 @@ from ....core.editing.symmetry import TwinDifference, find_asymmetries
 from ....core.editing.twins import flip_between, frame_flip, mirror_local_pose
 from ....core.model import Array, Plane
 from ....core.report import Message, Report
+from ....core.transforms import make_pose
 from ...data.access import record_of
 from ...data.baseline import baseline_pose, record_baseline_name, record_mesh_baseline, write_name
 from ...data.conversion import flatten_pose, read_shape
@@ -29,6 +30,7 @@ from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.datablocks import mesh_points
 from ...data.facts import COMMON_LIGHT_VALUES, copy_shown
 from ...data.queries import file_name, twins_by_part
+from ...data.rigid_bodies import collision_children_by_index
 from ...reconcile.rig_state import rigid_design_pose, rigid_matrix, set_design_pose
 from ...reconcile.rig_update import assign_ids
 from ...rig.joint_frames import read_body
@@ -416,7 +418,7 @@ def match_attachments(mine: _Objects, theirs: _Objects) -> list[tuple[bpy.types.
     Collision shapes match by their index. Frames and lights match by the name of the other side or the same name, else
     as the only remaining pair.
     """
-    shapes, its = _shape_children(mine), _shape_children(theirs)
+    shapes, its = collision_children_by_index(mine), collision_children_by_index(theirs)
     out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = [(own, its.get(k)) for k, own in shapes.items()]
     for role in ("FRAME", "LIGHT"):
         own, left = ([child for child in each if record_of(child).role == role] for each in (mine, theirs))
@@ -484,12 +486,12 @@ def unchanged_meshes(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane
     """Return the indices of shapes whose meshes are separate files that are mirror images already."""
     own, its = (read_body(each, rigid_design_pose) for each in (obj, twin))
     flip = flip_between(own.pose, its.pose, plane)
-    mine, theirs = (_shape_children(looks.children.get(each, ())) for each in (obj, twin))
+    mine, theirs = (collision_children_by_index(looks.children.get(each, ())) for each in (obj, twin))
     out = set()
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
         if not (shape.type == other.type == "mesh") or not (shape.mesh and other.mesh):
             continue
-        seen = [(obj, twin, (_translation(own.com), _translation(its.com)))] if shape.visual else []
+        seen = [(obj, twin, (make_pose(position=own.com), make_pose(position=its.com)))] if shape.visual else []
         if number in mine and number in theirs:
             seen.append((mine[number], theirs[number], (shape.pose, other.pose)))
         if any(looks.are_mirror_images(one, two, flip, poses) for one, two, poses in seen):
@@ -497,23 +499,11 @@ def unchanged_meshes(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane
     return out
 
 
-def _translation(place: Array) -> Array:
-    out = np.eye(4)
-    out[:3, 3] = place
-    return out
-
-
-def _shape_children(children: Iterable[bpy.types.Object]) -> dict[int, bpy.types.Object]:
-    """Return the children of a body that represent its collision shapes, by shape index."""
-    shapes = ((record_of(child).shape, child) for child in children if record_of(child).role == "SHAPE")
-    return {number: child for number, child in shapes if number >= 0}
-
-
 def _mirror_shape_children(
     obj: bpy.types.Object, twin: bpy.types.Object, flip: Array, kept: Collection[int], looks: MeshMirror
 ) -> None:
     """Make the child collision shapes of a twin mirror images of the body's."""
-    mine, theirs = (_shape_children(looks.children.get(each, ())) for each in (obj, twin))
+    mine, theirs = (collision_children_by_index(looks.children.get(each, ())) for each in (obj, twin))
     own, image = ([read_shape(shape) for shape in record_of(each).shapes] if mine else [] for each in (obj, twin))
     gone = [child for number, child in theirs.items() if number not in mine]
     if gone:
@@ -540,8 +530,8 @@ def _copy_to(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Obj
 
 def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, turn: Array) -> None:
     """Place a child of a twin at the mirror image of the body's child, whose own axes are reflected by ``turn``."""
-    hung = np.array(child.matrix_parent_inverse, dtype=np.float64)
-    part.matrix_parent_inverse = Matrix(mirror_local_pose(hung, flip, flip).tolist())
+    parent_inverse = np.array(child.matrix_parent_inverse, dtype=np.float64)
+    part.matrix_parent_inverse = Matrix(mirror_local_pose(parent_inverse, flip, flip).tolist())
     scale = np.abs(turn).T @ np.array(child.matrix_basis.to_scale())
     set_design_pose(part, mirror_local_pose(rigid_matrix(child.matrix_basis), flip, turn) @ np.diag([*scale, 1.0]))
 

@@ -86,18 +86,18 @@ def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
 
 
 def rename_twin_bones(
-    rig: bpy.types.Object, renamed: Collection[str], mates: Mapping[int, bpy.types.Object], plane: Plane
+    rig: bpy.types.Object, renamed: Collection[str], twins: Mapping[int, bpy.types.Object], plane: Plane
 ) -> None:
     """Rename the bones of the twins of joints, and of root bodies, whose bones were renamed.
 
     Args:
         rig: The armature.
         renamed: New names of the renamed bones.
-        mates: Twins of a mechanism's parts, by the part's ``session_uid``.
+        twins: Twins of a mechanism's parts, by the part's ``session_uid``.
         plane: The mirror plane.
     """
     bones = armature_of(rig).bones
-    parts = {(record_of(twin).role, record_of(twin).twin): twin for twin in mates.values()}
+    parts = {(record_of(twin).role, record_of(twin).twin): twin for twin in twins.values()}
     every = {_bone_role(bone): bone for bone in reversed(bones)}
     for name in list(renamed):
         bone = bones[name]
@@ -109,7 +109,7 @@ def rename_twin_bones(
         other = every.get((own, "", step) if joint else ("", own, step))
         if other is None or other.name in renamed:
             continue
-        obj = mates[twin.session_uid]
+        obj = twins[twin.session_uid]
         bone.name, other.name = pair_names(name, other.name, _is_right(obj, plane))
 
 
@@ -170,8 +170,8 @@ class _DesignFactors:
         if role == "JOINT" or obj.parent is None or obj.matrix_parent_inverse == Matrix():
             return cls()
         applied = _applied(obj.parent)
-        hung = obj.matrix_parent_inverse.copy()
-        return cls(left=hung if applied is None else applied.inverted_safe() @ hung)
+        parent_inverse = obj.matrix_parent_inverse.copy()
+        return cls(left=parent_inverse if applied is None else applied.inverted_safe() @ parent_inverse)
 
     @property
     def are_other(self) -> bool:

@@ -21,9 +21,9 @@ from ....core.accuracy import (
     StepSelection,
     StepSetting,
     StepTrial,
+    candidate_settings,
     climb,
     format_two_digits,
-    ladder,
     next_setting,
 )
 from ....core.report import Message
@@ -83,7 +83,7 @@ def select_steps(
     ]
     for rig in tried:
         most = required_solver_settings(rig)
-        candidates = ladder(most.least, StepSetting(most.steps, most.iterations))
+        candidates = candidate_settings(most.least, StepSetting(most.steps, most.iterations))
         if not candidates:
             continue
         drives, key = simulated_drives(rig), simulation_key(rig)
@@ -194,7 +194,7 @@ def raise_steps(rig: bpy.types.Object, quality: str, share: float) -> bool:
     most, now = StepSetting(required.steps, required.iterations), StepSetting(round(found.steps), found.iterations)
     if now.cost >= most.cost:
         return False
-    setting = next_setting(ladder(required.least, most), now, share / limit) or most
+    setting = next_setting(candidate_settings(required.least, most), now, share / limit) or most
     store_selection(rig, quality, found.drive, StepSelection(setting, None), found.key)
     return True
 

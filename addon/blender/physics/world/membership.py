@@ -32,8 +32,8 @@ def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) ->
     Objects that were removed from a world keep their rigid body, unused. A linked copy of a scene shares the
     collections of its world and has no mechanism's physics.
     """
-    home = simulating_scene(rig)
-    return home == scene if scene is not None else home is not None
+    own_scene = simulating_scene(rig)
+    return own_scene == scene if scene is not None else own_scene is not None
 
 
 def simulating_scene(rig: bpy.types.Object) -> bpy.types.Scene | None:
@@ -68,9 +68,9 @@ def _first_body(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 def scene_to_simulate_in(rig: bpy.types.Object) -> bpy.types.Scene | None:
     """Return the scene in which a mechanism's physics is, or is to be built: the context's, else the first with it."""
-    home, here = simulating_scene(rig), bpy.context.scene
-    if home is not None:
-        return home
+    own_scene, here = simulating_scene(rig), bpy.context.scene
+    if own_scene is not None:
+        return own_scene
     return here if here is not None and is_in_scene(here, rig) else next(iter(rig.users_scene), None)
 
 
@@ -98,13 +98,13 @@ def simulated_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 def simulated_elsewhere_message(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     """Return a message for a scene that shows a mechanism whose physics is in another scene; empty otherwise."""
-    home = simulating_scene(rig)
-    if home is None or home == scene:
+    own_scene = simulating_scene(rig)
+    if own_scene is None or own_scene == scene:
         return ""
     return Message(
         "Physics of {}: it is in scene {}. Switch to that scene, or remove it there first",
         repr(rig.name),
-        repr(home.name),
+        repr(own_scene.name),
     )
 
 

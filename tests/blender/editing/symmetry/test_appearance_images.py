@@ -72,7 +72,7 @@ def zeroed(rig: Any) -> None:
 
 @pytest.mark.parametrize("typed", ["Physics tab", "panel"])
 @pytest.mark.parametrize("way", ["mirrored", "symmetrical"])
-def test_the_mass_is_the_mates_wherever_it_is_read(blank: Any, tmp_path: Path, typed: str, way: str) -> None:
+def test_the_mass_is_that_of_the_twin_wherever_it_is_read(blank: Any, tmp_path: Path, typed: str, way: str) -> None:
     rig = imported("hexapod.jm")
     settings(rig).symmetric = way == "symmetrical"
     left, right = body(rig, "Left Front Tibia"), body(rig, "Right Front Tibia")
@@ -100,7 +100,7 @@ def test_the_mass_is_the_mates_wherever_it_is_read(blank: Any, tmp_path: Path, t
     assert record_of(body(rig, "Right Front Tibia")).mass == pytest.approx(mass, rel=1e-6)
 
 
-def test_a_typed_friction_is_the_mates_and_outlives_the_edit(blank: Any) -> None:
+def test_a_typed_friction_is_that_of_the_twin_and_outlives_the_edit(blank: Any) -> None:
     rig = imported("hexapod.jm")
     left, right = body(rig, "Left Front Tibia"), body(rig, "Right Front Tibia")
     usual = right.rigid_body.friction
@@ -453,7 +453,7 @@ def test_a_mirrored_limb_poses_as_the_mirror_image(blank: Any, tmp_path: Path, j
         assert off_the_image(left, right, rig) < 3e-5
 
 
-def test_a_twin_of_another_type_becomes_one_of_the_mates(blank: Any, tmp_path: Path) -> None:
+def test_a_twin_of_another_type_becomes_one_of_its_twin(blank: Any, tmp_path: Path) -> None:
     rig = armed(tmp_path)
     empty = joint_of(rig, body(rig, "arm_L"))
     bpy.context.view_layer.objects.active = twin_of(empty)
@@ -690,7 +690,7 @@ def test_frames_and_lights_on_a_body_are_mirrored_and_made(blank: Any, tmp_path:
     assert told
 
 
-def test_twins_that_are_made_have_the_frames_of_their_mates(blank: Any, tmp_path: Path) -> None:
+def test_twins_that_are_made_have_the_frames_of_their_originals(blank: Any, tmp_path: Path) -> None:
     rig = imported("pumpjack.json")
     obj = next(each for each in parts(rig, "BODY") if children(each, "FRAME"))
     count = len(now(rig).frames)

@@ -13,7 +13,7 @@ from tests.support.emptied import empty_file
 from tests.support.mechanisms import key, play
 from tests.support.pd_helpers import PULL, answer, deviation, response, stepped
 from tests.support.several_servos_helpers import beside, motion
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint, moved
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_gains_that_are_not_given_are_chosen_for_a_hinge_too(blank: Any) -> None
 
 def test_keys_lead_a_pd_servo_with_their_speed(blank: Any) -> None:
     """No error of speed: on a straight ramp it comes to lag by nothing."""
-    rig = put(hung(*rotations(Z)), physics=True)
+    rig = put(cube_on_joint(*rotations(Z)), physics=True)
     key(rig, "j", [(1, 0.0), (121, 2.0)])
     rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
     values = np.array(play(blank.scene, 121, lambda: angle(2)(moved(rig))))
@@ -148,7 +148,7 @@ def test_a_servo_of_juice_gives_by_its_softness(blank: Any, cfm: float, gain: fl
     """ODE's motor under a load u has the velocity that it is told less CFM u: the two are equal where it is at rest."""
     (dof,) = dofs = slides(Z)
     dof.gain, dof.max_force = gain, 1e4
-    rig = put(hung(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
+    rig = put(cube_on_joint(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
     rig.data.knuckle.cfm = cfm
     rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "JUICE"
     values = play(blank.scene, 121, lambda: float(moved(rig)[2, 3]))

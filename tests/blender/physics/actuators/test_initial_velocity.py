@@ -18,7 +18,7 @@ from tests.support.loops import bricard, crank_rocker, rocker_angle
 from tests.support.mechanisms import objects_of, play, world_of
 from tests.support.restraints_helpers import floating
 from tests.support.spring_rest_helpers import coordinates
-from tests.support.springs_helpers import hung
+from tests.support.springs_helpers import cube_on_joint
 from tests.support.tops import MASS, apart, freely, leaning_tensor
 
 
@@ -35,7 +35,7 @@ def test_every_coordinate_begins_with_its_speed(blank: Any, name: str) -> None:
         dof.velocity = float(rate)
     if name == "ball":
         dofs[0].velocity, dofs[0].start_rates = 0.0, tuple(float(rate) for rate in rates)
-    values = coordinates(blank.scene, hung(*dofs), 33)
+    values = coordinates(blank.scene, cube_on_joint(*dofs), 33)
     assert values[2] - values[0] == pytest.approx(rates[: values.shape[1]] / 30, abs=5e-4)
     assert (values[32] - values[2]) / 0.5 == pytest.approx(rates[: values.shape[1]], abs=0.01)
 
@@ -142,7 +142,7 @@ def test_speeds_that_a_loop_does_not_allow_are_reported(blank: Any) -> None:
     """Two hinges between the same bodies are one."""
     (dof,) = dofs = rotations(Z)
     dof.velocity = 1.0
-    mechanism = hung(*dofs)
+    mechanism = cube_on_joint(*dofs)
     mechanism.joints.append(replace(mechanism.joints[0], id="k", dofs=rotations(Z)))
     rig, found = spun(mechanism, 31)
     assert "starts-contradict" not in codes(rig)
@@ -157,7 +157,7 @@ def test_speeds_that_a_loop_does_not_allow_are_reported(blank: Any) -> None:
 def test_a_speed_of_half_a_revolution_per_frame_is_reported(blank: Any, speed: float, fast: bool) -> None:
     (dof,) = dofs = rotations(Z)
     dof.velocity = speed
-    rig, _ = spun(hung(*dofs), 3)
+    rig, _ = spun(cube_on_joint(*dofs), 3)
     assert ("starts-fast" in codes(rig)) == fast
 
 
@@ -180,7 +180,7 @@ def test_a_damper_of_a_restraint_brakes_from_the_first_frame_on(blank: Any, wher
     """A cube that is thrown along a slide, away from a point on its line: 3 m/s, 2 kg, 40 N s/m."""
     (dof,) = dofs = slides(Z)
     dof.velocity = 3.0
-    mechanism = hung(*dofs)
+    mechanism = cube_on_joint(*dofs)
     mechanism.world.gravity = np.zeros(3)
     slide, body = mechanism.joints[0], mechanism.bodies[-1]
     law = {"coefficients": [[10.0 * body.mass, 0.0]]}
@@ -202,7 +202,7 @@ def test_clearing_takes_the_throwers_away(blank: Any) -> None:
 
     (dof,) = dofs = slides(Y)
     dof.velocity = 1.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 3, lambda: None)
     assert len(rig.data.knuckle.velocity_motors) == 3

@@ -12,7 +12,7 @@ from tests.support.degrees_helpers import X, Z, put, rotations, slides
 from tests.support.emptied import empty_file
 from tests.support.friction_helpers import WEIGHT, integrated, swung
 from tests.support.mechanisms import key, objects_of, play
-from tests.support.springs_helpers import MASS, hung, moved, warnings
+from tests.support.springs_helpers import MASS, cube_on_joint, moved, warnings
 
 
 @pytest.mark.parametrize("kind", ["hinge", "universal"])
@@ -40,7 +40,7 @@ def test_a_sliding_body_comes_to_rest_by_friction_and_stays(blank: Any) -> None:
     """Thrown along a slide by a servo that then lets go: it stops after v^2 m / 2 f."""
     (dof,) = dofs = slides(Z)
     dof.friction = 4.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, 0.0), (31, 1.0)])
     for frame, drive in ((1, "SERVO"), (31, "LIMP")):
         rig.data.knuckle.drive = drive
@@ -56,7 +56,7 @@ def test_a_servo_works_against_friction(blank: Any) -> None:
     """What is left of its force accelerates the body."""
     (dof,) = dofs = slides(Z)
     dof.friction, dof.max_force = 3.0, 5.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, 0.0), (2, 9.0), (61, 9.0)])
     rig.data.knuckle.drive = "SERVO"
     values = np.array(play(blank.scene, 31, lambda: float(moved(rig)[2, 3])))
@@ -70,7 +70,7 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
 
     (dof,) = dofs = rotations(Z)
     dof.friction = 1.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 3, lambda: None)
     losses = objects_of(rig, "JOINT")["j"].knuckle.joint.loss_motors
@@ -82,8 +82,8 @@ def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
 
 
 def test_friction_and_rotor_inertia_without_a_motor_are_reported(blank: Any) -> None:
-    assert warnings(hung(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
-    assert warnings(hung(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}
+    assert warnings(cube_on_joint(Dof("ball", friction=1.0))) == {"friction-not-simulated"}
+    assert warnings(cube_on_joint(Dof("rotation", X, friction=1.0, armature=0.1))) == {"armature-not-simulated"}
 
 
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])

@@ -26,7 +26,7 @@ from tests.support.losses_helpers import delete
 from tests.support.mechanisms import objects_of, play, world_of
 from tests.support.restraints_helpers import floating
 from tests.support.several_servos_helpers import beside, motion
-from tests.support.springs_helpers import FRAME, MASS, angle, hung, moved
+from tests.support.springs_helpers import FRAME, MASS, angle, cube_on_joint, moved
 from tests.support.swings import chain, put_world
 
 
@@ -161,7 +161,7 @@ def test_what_was_left_by_whoever_is_cleared(blank: Any) -> None:
 
 def edited(scene: Any, dofs: Sequence[Dof], change: Callable[[Any], None], gravity: Array | None = None) -> Array:
     """By how much a cube moves in half a second after a run and a change of its joint at the first frame."""
-    rig = limp(hung(*dofs, gravity=gravity))
+    rig = limp(cube_on_joint(*dofs, gravity=gravity))
     play(scene, 4, lambda: None)
     scene.frame_set(1)
     change(record_of(objects_of(rig, "JOINT")["j"]).joint.dofs[0])
@@ -215,7 +215,7 @@ def test_an_unkeyed_bone_is_followed_as_soon_as_it_is_posed(blank: Any) -> None:
     """Servos of any law look a frame ahead: what they saw there is not what the user does next."""
     (dof,) = dofs = rotations(Z)
     dof.max_force = 1000.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     settings(rig).drive, settings(rig).law = "SERVO", "PD"
     play(blank.scene, 5, lambda: None)
     rig.pose.bones[0].rotation_euler.z = 0.3
@@ -235,7 +235,7 @@ def test_a_run_has_ended_with_an_undo(blank: Any, kind: str) -> None:
         dof.upper, dof.velocity = 0.3, 3.0
     else:
         dof.position = 0.2
-    mechanism = hung(*dofs)
+    mechanism = cube_on_joint(*dofs)
     if kind == "formula":
         mechanism.restraints = [Restraint("s", "spring", "j", coefficients=[[9.0, 0.0]])]
     rig = limp(mechanism)
@@ -263,7 +263,7 @@ def test_an_initial_velocity_towards_a_near_stop_ends_at_the_stop(
     for dof in dofs:
         dof.velocity, dof.lower, dof.upper = speed, -2.0, share * speed / 60
     look = angle(2) if name == "hinge" else lambda motion: float(motion[2, 3])
-    rig = limp(hung(*dofs))
+    rig = limp(cube_on_joint(*dofs))
     found = np.array(play(blank.scene, 21, lambda: look(moved(rig))))
     assert found.max() < dofs[0].upper + 0.002
     assert found[-1] == pytest.approx(dofs[0].upper, abs=0.002)
@@ -271,7 +271,7 @@ def test_an_initial_velocity_towards_a_near_stop_ends_at_the_stop(
 
 def thrown_slide(scene: Any, **own: float) -> tuple[Array, Any]:
     """Where a cube is in a second, thrown at 3 m/s along a slide that has a spring or damper; and its model."""
-    rig = limp(hung(Dof("translation", Z, velocity=3.0, **own)))
+    rig = limp(cube_on_joint(Dof("translation", Z, velocity=3.0, **own)))
     return np.array(play(scene, 61, lambda: float(moved(rig)[2, 3]))), rig
 
 

@@ -13,7 +13,7 @@ from addon.core.model import Array
 from tests.support.degrees_helpers import Z, put, rotations, slides
 from tests.support.hard_stops_helpers import hit
 from tests.support.mechanisms import key, play
-from tests.support.springs_helpers import angle, hung, moved
+from tests.support.springs_helpers import angle, cube_on_joint, moved
 
 
 @pytest.mark.parametrize("speed", [10.0, 30.0])
@@ -27,7 +27,7 @@ def test_a_stop_that_is_hit_is_not_passed_and_does_not_throw_back(
     dofs = rotations(Z) if kind == "hinge" else slides(Z)
     dofs[0].lower, dofs[0].upper = lower, 1.0
     look = angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
-    values = hit(blank.scene, hung(*dofs), speed, look, int(600 * (1.0 / speed + 0.15)))
+    values = hit(blank.scene, cube_on_joint(*dofs), speed, look, int(600 * (1.0 / speed + 0.15)))
     assert values.max() < 1.0 + 1e-3
     assert values[-1] == pytest.approx(1.0, abs=5e-3)
     assert np.diff(values).min() * 600 > -0.01 * speed
@@ -38,7 +38,7 @@ def test_a_stop_that_is_hit_between_frames_is_not_passed(blank: Any, lower: floa
     """30 rad/s are half a radian in a frame of 60 a second."""
     (dof,) = dofs = rotations(Z)
     dof.lower, dof.upper = lower, 2.3
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, 0.0), (4, 1.5)])
     for frame, drive in ((1, "SERVO"), (4, "LIMP")):
         rig.data.knuckle.drive = drive
@@ -55,7 +55,7 @@ def test_stops_less_than_360_degrees_from_each_other_hold_past_180_degrees(
     (dof,) = dofs = rotations(Z)
     dof.lower, dof.upper, dof.max_force = lower, upper, 20.0
     start = 1.0 if lower > 0 else 0.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, start), (120, start + way * 6.0)])
     rig.data.knuckle.drive = "SERVO"
     values = np.unwrap(play(blank.scene, 121, lambda: angle(2)(moved(rig))))
@@ -69,7 +69,7 @@ def driven(scene: Any, lower: float | None, upper: float | None, *keys: tuple[in
     """Where a hinge with a weak servo goes that is told to go through keys; whole turns are counted."""
     (dof,) = dofs = rotations(Z)
     dof.lower, dof.upper, dof.max_force = lower, upper, 20.0
-    mechanism = hung(*dofs)
+    mechanism = cube_on_joint(*dofs)
     rig = put(mechanism, physics=True)
     assert "stops-beyond-a-turn" not in {entry.code for entry in mechanism.report.entries}
     key(rig, "j", keys)
@@ -106,7 +106,7 @@ def test_what_counts_stops_goes_with_the_physics(blank: Any) -> None:
 
     (dof,) = dofs = rotations(Z)
     dof.upper = 1.0
-    rig = put(hung(*dofs))
+    rig = put(cube_on_joint(*dofs))
     before = set(bpy.data.objects.keys())
     rig.data.knuckle.drive = "LIMP"
     play(blank.scene, 3, lambda: None)
@@ -120,7 +120,7 @@ def test_a_single_stop_just_past_180_degrees_is_reported(blank: Any, upper: floa
     """Its constraint would take the hinge to be beyond it, from the other side."""
     (dof,) = dofs = rotations(Z)
     dof.upper = upper
-    mechanism = hung(*dofs)
+    mechanism = cube_on_joint(*dofs)
     put(mechanism, physics=True)
     assert ("stops-beyond-a-turn" in {entry.code for entry in mechanism.report.entries}) == told
 

@@ -11,7 +11,7 @@ import pytest
 from addon.core.model import Dof
 from tests.support.degrees_helpers import Z
 from tests.support.screws_helpers import fall, raised, screwed, slip
-from tests.support.springs_helpers import MASS, hung, warnings
+from tests.support.springs_helpers import MASS, cube_on_joint, warnings
 
 
 @pytest.mark.parametrize("pitch", [0.05, 0.25, -0.6])
@@ -43,5 +43,5 @@ def test_a_screw_may_begin_after_several_revolutions(blank: Any) -> None:
 
 
 def test_only_a_screw_among_other_degrees_is_reported(blank: Any) -> None:
-    assert warnings(hung(Dof("screw", Z, pitch=0.1))) == set()
-    assert warnings(hung(Dof("screw", Z, pitch=0.1), Dof("rotation", np.eye(3)[0]))) == {"screw-not-simulated"}
+    assert warnings(cube_on_joint(Dof("screw", Z, pitch=0.1))) == set()
+    assert warnings(cube_on_joint(Dof("screw", Z, pitch=0.1), Dof("rotation", np.eye(3)[0]))) == {"screw-not-simulated"}

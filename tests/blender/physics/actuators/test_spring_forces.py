@@ -15,7 +15,7 @@ from addon.core.transforms import rotation_matrix, rotation_vector
 from tests.support.degrees_helpers import X, Y, Z, pose_of, put, rotations, slides
 from tests.support.mechanisms import key, objects_of, play
 from tests.support.spring_rest_helpers import coordinates, off, sprung
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved, period, warnings
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint, moved, period, warnings
 
 
 def run(mechanism: Mechanism, look: Callable[[Array], float], frames: int = 240) -> Array:
@@ -42,7 +42,9 @@ def test_a_mass_on_a_spring_swings_in_its_time(blank: Any, stiffness: float, wor
     (dof,) = dofs = slides(axis)
     dof.stiffness = stiffness
     pull = 1.5
-    values = run(hung(*dofs, gravity=FRAME[:3, :3] @ axis * pull, world=world), lambda pose: float(pose[:3, 3] @ axis))
+    values = run(
+        cube_on_joint(*dofs, gravity=FRAME[:3, :3] @ axis * pull, world=world), lambda pose: float(pose[:3, 3] @ axis)
+    )
     sag = MASS * pull / stiffness
     assert period(values - sag) == pytest.approx(2 * math.pi * math.sqrt(MASS / stiffness), rel=2e-3)
     assert values.max() == pytest.approx(2 * sag, rel=0.01)
@@ -53,14 +55,14 @@ def test_a_mass_on_a_spring_swings_in_its_time(blank: Any, stiffness: float, wor
 def test_a_damper_takes_its_share(blank: Any, damping: float) -> None:
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.damping = 150.0, damping
-    values = run(hung(*dofs, gravity=FRAME[:3, 1] * 3), lambda pose: float(pose[1, 3]))
+    values = run(cube_on_joint(*dofs, gravity=FRAME[:3, 1] * 3), lambda pose: float(pose[1, 3]))
     assert decay(values - MASS * 3 / 150) == pytest.approx(damping / (2 * MASS), rel=0.02)
 
 
 def test_a_damper_alone_brings_to_a_steady_speed(blank: Any) -> None:
     (dof,) = dofs = slides(Z)
     dof.damping = 8.0
-    values = run(hung(*dofs, gravity=FRAME[:3, 2] * 3), lambda pose: float(pose[2, 3]))
+    values = run(cube_on_joint(*dofs, gravity=FRAME[:3, 2] * 3), lambda pose: float(pose[2, 3]))
     assert (values[-1] - values[-2]) * 60 == pytest.approx(MASS * 3 / 8.0, rel=0.005)
 
 
@@ -70,7 +72,7 @@ def test_a_hinge_with_a_spring_swings_in_its_time(blank: Any, damping: float, wo
     """The weight acts a little beside the axis and turns it out of its rest."""
     (dof,) = dofs = rotations(X)
     dof.stiffness, dof.damping = 10.0, damping
-    mechanism = hung(*dofs, gravity=FRAME[:3, 2] * -2.0, world=world)
+    mechanism = cube_on_joint(*dofs, gravity=FRAME[:3, 2] * -2.0, world=world)
     beside = 0.1
     mechanism.joints[0].frame_child[:3, 3] = (0, -beside, 0)  # the pivot, seen from the cube
     mechanism.bodies[-1].pose = FRAME @ pose_of((0, 0, 0), (0, beside, 0))
@@ -89,7 +91,7 @@ def test_each_axis_has_its_own_spring_and_the_others_hold(blank: Any) -> None:
     """Three slides, of which two have springs and one a damper."""
     dofs = slides(X, Y, Z)
     dofs[0].stiffness, dofs[1].stiffness, dofs[2].damping = 40.0, 90.0, 5.0
-    mechanism = hung(*dofs, gravity=FRAME[:3, :3] @ [1.0, 1.0, 1.0])
+    mechanism = cube_on_joint(*dofs, gravity=FRAME[:3, :3] @ [1.0, 1.0, 1.0])
     rig = put(mechanism, physics=True)
     rig.data.knuckle.drive = "LIMP"
     poses = np.array(play(blank.scene, 240, lambda: moved(rig)))
@@ -103,7 +105,7 @@ def test_each_axis_has_its_own_spring_and_the_others_hold(blank: Any) -> None:
 def test_a_spring_with_a_stop_stops(blank: Any) -> None:
     for dofs, at in ((slides(Y), (1, 3)), ([*slides(Y, Z)], (1, 3))):
         dofs[0].stiffness, dofs[0].damping, dofs[0].upper = 20.0, 1.0, 0.07
-        values = run(hung(*dofs, gravity=FRAME[:3, 1]), lambda pose, at=at: float(pose[at]), 120)
+        values = run(cube_on_joint(*dofs, gravity=FRAME[:3, 1]), lambda pose, at=at: float(pose[at]), 120)
         assert values[-1] == pytest.approx(0.07, abs=0.002), "without its stop it would go to 0.1"
 
 
@@ -111,7 +113,7 @@ def test_a_balls_springs_are_those_of_its_parts(blank: Any) -> None:
     ball = Dof(
         "ball", parts=[Dof("rotation", axis, damping=each) for axis, each in zip((X, Y, Z), (1, 2, 3), strict=True)]
     )
-    rig = put(hung(ball), physics=True)
+    rig = put(cube_on_joint(ball), physics=True)
     constraint = objects_of(rig, "JOINT")["j"].rigid_body_constraint
     assert constraint.type == "GENERIC_SPRING"
     assert [getattr(constraint, f"spring_damping_ang_{axis}") for axis in "xyz"] == [1, 2, 3]
@@ -121,7 +123,7 @@ def test_a_balls_springs_are_those_of_its_parts(blank: Any) -> None:
 
 
 def test_an_edited_spring_is_in_the_next_run(blank: Any) -> None:
-    rig = put(hung(*slides(Y)), physics=True)
+    rig = put(cube_on_joint(*slides(Y)), physics=True)
     empty = objects_of(rig, "JOINT")["j"]
     assert empty.rigid_body_constraint.type == "SLIDER"
     empty.knuckle.joint.dofs[0].stiffness = 30.0
@@ -138,11 +140,11 @@ def test_springs_that_blender_does_not_support_are_reported(blank: Any) -> None:
     at_rest.stiffness, at_rest.rest, at_rest.position = 5.0, 0.2, 0.2
     away.stiffness, away.rest = 5.0, 0.3
     skew[1].damping = 1.0
-    assert warnings(hung(at_rest)) == set()
-    assert warnings(hung(away)) == set()
-    assert warnings(hung(*several)) == set()
-    assert warnings(hung(screw)) == set()
-    assert warnings(hung(*skew)) == set()
+    assert warnings(cube_on_joint(at_rest)) == set()
+    assert warnings(cube_on_joint(away)) == set()
+    assert warnings(cube_on_joint(*several)) == set()
+    assert warnings(cube_on_joint(screw)) == set()
+    assert warnings(cube_on_joint(*skew)) == set()
 
 
 @pytest.mark.parametrize("start", [0.0, 0.35, -0.1])
@@ -151,7 +153,7 @@ def test_a_lone_prismatic_joint_swings_about_the_rest_of_its_spring(blank: Any, 
     """Wherever the run begins, though Blender's own spring is at rest there."""
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.rest = 50.0, 0.2
-    rig = put(hung(*dofs, world=world), physics=True)
+    rig = put(cube_on_joint(*dofs, world=world), physics=True)
     key(rig, "j", [(1, start)])
     rig.data.knuckle.drive = "LIMP"
     for _ in range(2):
@@ -165,7 +167,7 @@ def test_a_lone_prismatic_joint_swings_about_the_rest_of_its_spring(blank: Any, 
 def test_a_lone_hinge_comes_to_the_rest_of_its_spring(blank: Any, start: float) -> None:
     (dof,) = dofs = rotations(X)
     dof.stiffness, dof.rest, dof.damping, dof.lower, dof.upper = 10.0, 0.3, 1.0, -1.0, 1.0
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, start)])
     rig.data.knuckle.drive = "LIMP"
     assert play(blank.scene, 200, lambda: angle(0)(moved(rig)))[-1] == pytest.approx(0.3, abs=2e-3)
@@ -177,7 +179,7 @@ def test_clearing_physics_removes_the_preload_of_a_spring(blank: Any) -> None:
 
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.rest = 50.0, 0.2
-    rig = put(hung(*dofs))
+    rig = put(cube_on_joint(*dofs))
     before = everything(blank.scene)
     build_physics(blank.scene, rig)
     rig.data.knuckle.drive = "LIMP"
@@ -191,7 +193,7 @@ def test_clearing_physics_removes_the_preload_of_a_spring(blank: Any) -> None:
 def test_a_spring_that_is_at_rest_where_the_run_begins_stays_there(blank: Any) -> None:
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.rest = 50.0, 0.2
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     key(rig, "j", [(1, 0.2)])
     rig.data.knuckle.drive = "LIMP"
     assert play(blank.scene, 60, lambda: moved(rig)[1, 3])[-1] == pytest.approx(0.2, abs=1e-4)
@@ -215,7 +217,7 @@ def test_springs_on_axes_that_lean_swing_together(blank: Any) -> None:
     dofs = rotations(X, (X + Y) / math.sqrt(2))
     for dof, stiffness, at in zip(dofs, stiff, rest, strict=True):
         dof.stiffness, dof.rest = float(stiffness), float(at)
-    values = coordinates(blank.scene, hung(*dofs), 120)
+    values = coordinates(blank.scene, cube_on_joint(*dofs), 120)
     mass = INERTIA * np.array([[1.0, lean], [lean, 1.0]])
     squares, modes = np.linalg.eig(np.linalg.solve(mass, np.diag(stiff)))
     seconds = np.arange(120)[:, None] / 60
@@ -240,7 +242,7 @@ def test_clearing_physics_removes_motors_of_springs(blank: Any) -> None:
 
     dofs = [*slides(X, Y)]
     dofs[0].stiffness, dofs[0].rest = 50.0, 0.2
-    rig = put(hung(*dofs))
+    rig = put(cube_on_joint(*dofs))
     before = everything(blank.scene)
     build_physics(blank.scene, rig)
     rig.data.knuckle.drive = "LIMP"
@@ -255,7 +257,7 @@ def test_clearing_physics_removes_motors_of_springs(blank: Any) -> None:
 def test_translations_keep_their_springs_beside_a_ball_with_a_damper(blank: Any) -> None:
     (slide,), ball = slides(Y), Dof("ball")
     slide.stiffness, slide.rest, ball.damping = 50.0, 0.3, 0.5
-    values = coordinates(blank.scene, hung(slide, ball), 61)
+    values = coordinates(blank.scene, cube_on_joint(slide, ball), 61)
     true = 0.3 * (1.0 - np.cos(5.0 * np.arange(61) / 60))
     assert np.abs(values[:, 0] - true).max() < 0.005
 
@@ -263,7 +265,7 @@ def test_translations_keep_their_springs_beside_a_ball_with_a_damper(blank: Any)
 def test_a_rotation_beside_a_translation_rests_after_whole_revolutions(blank: Any) -> None:
     turn, slide = *rotations(X), *slides(X)
     turn.position, turn.stiffness, turn.rest = 4.0, 5.0, 4.2
-    values = np.unwrap(coordinates(blank.scene, hung(turn, slide), 61)[:, 0])
+    values = np.unwrap(coordinates(blank.scene, cube_on_joint(turn, slide), 61)[:, 0])
     assert np.ptp(values) == pytest.approx(0.4, rel=0.02)
 
 
@@ -274,7 +276,7 @@ def test_springs_of_a_rotated_ball_act_along_the_axes_of_its_rotations(blank: An
     ball.parts = [Dof("rotation", axis) for axis in np.eye(3)]
     ball.start = (0.0, 0.0, math.pi / 2)
     ball.parts[0].stiffness, ball.parts[0].rest = INERTIA * 4.0, 0.5
-    values = coordinates(blank.scene, hung(ball), 10)
+    values = coordinates(blank.scene, cube_on_joint(ball), 10)
     first, last = (rotation_matrix(values[k]) for k in (0, -1))
     turned = rotation_vector(last @ first.T)
     expected = INERTIA * 4.0 * 0.5 / INERTIA * (9 / 60) ** 2 / 2

@@ -254,9 +254,9 @@ def test_softness_typed_where_the_file_has_no_time_step_is_that_of_juices(blank:
     """A SKEL file has neither; the panel offers both."""
     from addon.core.model import Dof
     from tests.support.degrees_helpers import put as put_mechanism
-    from tests.support.springs_helpers import hung
+    from tests.support.springs_helpers import cube_on_joint
 
-    rig = put_mechanism(hung(Dof("rotation", np.array([0.0, 0.0, 1.0]))), physics=True)
+    rig = put_mechanism(cube_on_joint(Dof("rotation", np.array([0.0, 0.0, 1.0]))), physics=True)
     model = rig.data.knuckle
     model.time_step, model.erp, model.cfm = 0.0, 0.8, 0.001
     (empty,) = [obj for obj in rig.users_scene[0].objects if obj.knuckle.role == "JOINT"]

@@ -22,7 +22,7 @@ IN_BASE, IN_BODY = pose_of((0.4, -0.9, 0.3), (1, 2, 3)), pose_of((0.1, 0.2, -0.3
 DEGREE = math.radians(1.0)
 
 
-def hung(
+def body_on_joint(
     dofs: Sequence[Dof], pull: Sequence[float] = (0, 0, 0), world: bool = False, off: Array | None = None
 ) -> Mechanism:
     """A body on a joint with both frames askew, pulled in a direction of the joint's frame on its base. ``off`` is its
@@ -96,7 +96,7 @@ def test_translations_of_a_planar_joint_stop_at_their_limits(
     dofs = limited([*slides(one, two), *rotations(normal)], (-0.2, 0.5), (-0.3, 0.4), (None, None))
     pull = 3.0 * (way[0] * one + way[1] * two)
     start = in_turn([None, [0.1, -0.1, 0.7]], [*PLANES].index(plane), where == "at the world", way[0] > 0)
-    found = settle(hung(dofs, pull, where == "at the world"), start, 100)
+    found = settle(body_on_joint(dofs, pull, where == "at the world"), start, 100)
     assert found[0] == pytest.approx(0.5 if way[0] > 0 else -0.2, abs=0.01)
     assert found[1] == pytest.approx(0.4 if way[1] > 0 else -0.3, abs=0.01)
 
@@ -108,7 +108,7 @@ def test_the_rotation_of_a_planar_joint_stops_at_its_limit(blank: Any, way: tupl
     off = -(IN_BODY[:3, :3].T @ IN_BODY[:3, 3])  # the body's middle in the joint's frame
     pull = 6.0 * way[0] * np.cross(Z, off / np.linalg.norm(off[:2]))
     start = None if way[1] > 0 else [0.02, 0.01, 0.2]
-    found = settle(hung(dofs, pull), start)
+    found = settle(body_on_joint(dofs, pull), start)
     assert found[2] == pytest.approx(0.6 if way[0] > 0 else -0.3, abs=DEGREE)
 
 
@@ -123,7 +123,7 @@ def test_a_universal_joint_stops_at_its_limits(blank: Any, name: str, where: str
     off = 0.5 * np.cross(*axes)  # the body's middle at right angles to both axes
     pull = 9.0 * (way[0] * np.cross(axes[0], off) + way[1] * np.cross(axes[1], off))
     start = in_turn([None, [0.35, -0.2], [-0.25, 0.15]], [*AXES].index(name), WHERE.index(where), way[0] > 0)
-    mechanism = hung(dofs, -pull if where == "against" else pull, where == "at the world", off)
+    mechanism = body_on_joint(dofs, -pull if where == "against" else pull, where == "at the world", off)
     found = settle(turned(mechanism) if where == "against" else mechanism, start)
     assert found == pytest.approx(goal, abs=DEGREE), start
 
@@ -132,7 +132,7 @@ def test_a_universal_joint_stops_at_its_limits(blank: Any, name: str, where: str
 def test_three_translations_stop_at_their_limits(blank: Any, way: tuple[int, int]) -> None:
     dofs = limited(slides(Y, X, -Z), (-0.2, 0.5), (-0.3, None), (None, 0.4))
     pull = np.array([-2.0, 3.0 * way[0], -2.0])
-    found = settle(hung(dofs, pull, world=way[1] > 0), [0.1, 0.2, 0.1])
+    found = settle(body_on_joint(dofs, pull, world=way[1] > 0), [0.1, 0.2, 0.1])
     assert found == pytest.approx([0.5 if way[0] > 0 else -0.2, -0.3, 0.4], abs=0.01)
 
 
@@ -147,7 +147,7 @@ def test_three_rotations_stop_at_their_limits(blank: Any, order: str, turn: int)
     off = 0.5 * axes[turn - 1]
     pull = 9.0 * way * np.cross(axes[turn], off)
     start = [0.2 if number == turn != 1 else 0.0 for number in range(3)]
-    found = settle(hung(dofs, pull, off=off), start)
+    found = settle(body_on_joint(dofs, pull, off=off), start)
     wanted = [0.0, 0.0, 0.0]
     wanted[turn] = 0.5 if way > 0 else -0.3
     assert found == pytest.approx(wanted, abs=DEGREE)
@@ -155,7 +155,7 @@ def test_three_rotations_stop_at_their_limits(blank: Any, order: str, turn: int)
 
 def test_the_empties_are_where_they_were_afterwards(blank: Any) -> None:
     """Whatever frame one is in: they were moved only while Blender read them."""
-    rig = put(hung(rotations(Z, X), (1, 2, -3)), physics=True)
+    rig = put(body_on_joint(rotations(Z, X), (1, 2, -3)), physics=True)
     empty = objects_of(rig, "JOINT")["j"]
     before = np.array(empty.matrix_basis)
     pose(rig, {"j": np.array([0.4, -0.3])})
@@ -169,7 +169,7 @@ def test_a_universal_joint_that_begins_turned_keeps_its_right_angle(blank: Any, 
     """Its second axis is where the first turn has brought it, however the run is begun."""
     from addon.blender.physics.simulation import frame_handlers as handlers
 
-    mechanism = hung(rotations(Z, X), (2, 3, -9))
+    mechanism = body_on_joint(rotations(Z, X), (2, 3, -9))
     rig = put(mechanism, physics=True)
     for frame, values in ((5, [0.2, 0.4]), (1, [1.2, -0.3])):
         pose(rig, {"j": np.array(values)})
@@ -196,7 +196,7 @@ def test_stops_hold_in_a_saved_file(blank: Any, tmp_path: Path) -> None:
     dofs = limited([*slides(X, Y), *rotations(Z)], (-0.2, 0.5), (-0.3, 0.4), (None, None))
     for dof in dofs:
         dof.damping = 2.0
-    mechanism = hung(dofs, (3, -3, 0), world=True)
+    mechanism = body_on_joint(dofs, (3, -3, 0), world=True)
     rig = put(mechanism, physics=True)
     pose(rig, {"j": np.array([0.1, -0.1, 0.7])})
     rig.data.knuckle.drive = "LIMP"

@@ -24,7 +24,7 @@ from tests.support.restraints_helpers import (
     restrained,
     slide_run,
 )
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved, warnings
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint, moved, warnings
 
 
 @pytest.mark.parametrize("name", list(LAWS))
@@ -44,7 +44,7 @@ def test_friction_by_formula_brakes_and_then_holds(blank: Any) -> None:
     laws: list[tuple[str, Law]] = [("spring", ([], [[60.0, 0.0]])), ("friction", ([0.0], [[-3.0], [3.0]]))]
     (dof,) = dofs = slides(Z)
     dof.position = 0.4
-    rig = put(restrained(hung(*dofs), laws), physics=True)
+    rig = put(restrained(cube_on_joint(*dofs), laws), physics=True)
     rig.data.knuckle.drive = "LIMP"
     found = np.array(play(blank.scene, 181, lambda: float(moved(rig)[2, 3])))
     turns = [0.4 - 0.1 * k for k in range(5)]  # every half swing is two thirds of 3 / 60 shorter on either side
@@ -58,7 +58,7 @@ def test_friction_by_formula_brakes_and_then_holds(blank: Any) -> None:
 def test_a_hinge_that_begins_after_revolutions_rests_where_its_formula_does(blank: Any, start: float) -> None:
     (dof,) = dofs = rotations(Z)
     dof.position = start
-    rig = put(restrained(hung(*dofs), [("spring", ([], [[5.0, -5.0 * (start + 0.2)]]))]), physics=True)
+    rig = put(restrained(cube_on_joint(*dofs), [("spring", ([], [[5.0, -5.0 * (start + 0.2)]]))]), physics=True)
     rig.data.knuckle.drive = "LIMP"
     found = np.unwrap(np.array(play(blank.scene, 61, lambda: angle(2)(moved(rig)))))
     true = 0.2 * (1.0 - np.cos(math.sqrt(5.0 / INERTIA) * np.arange(61) / 60))
@@ -69,7 +69,8 @@ def test_a_strong_damper_by_formula_brakes_all_of_a_frame(blank: Any) -> None:
     """Though it would take more than the speed there is: what it is at the frame's begin is not what it is later."""
     strength = 100.0
     rig = put(
-        restrained(hung(*slides(Z), gravity=-G * FRAME[:3, 2]), [("damper", ([], [[strength, 0.0]]))]), physics=True
+        restrained(cube_on_joint(*slides(Z), gravity=-G * FRAME[:3, 2]), [("damper", ([], [[strength, 0.0]]))]),
+        physics=True,
     )
     rig.data.knuckle.drive = "LIMP"
     found = np.array(play(blank.scene, 91, lambda: moved(rig)[2, 3]))
@@ -120,14 +121,14 @@ def test_a_spring_along_an_axis_counts_that_alone(blank: Any) -> None:
 
 
 def test_restraints_that_physics_simulates_are_reported(blank: Any) -> None:
-    mechanism = restrained(hung(*slides(Z)), LAWS["spring"])
+    mechanism = restrained(cube_on_joint(*slides(Z)), LAWS["spring"])
     assert warnings(mechanism) == set()
     assert "restraint-sign" in {entry.code for entry in mechanism.report.entries}
     for change, word in (
         ({"type": "gear"}, "gear"),
         ({"joint": None, "bodies": (None, "cube"), "frames": (np.eye(4),) * 2, "distance": "Rx"}, "Rx"),
     ):
-        mechanism = restrained(hung(*slides(Z)), LAWS["spring"])
+        mechanism = restrained(cube_on_joint(*slides(Z)), LAWS["spring"])
         for name, value in change.items():
             setattr(mechanism.restraints[0], name, value)
         assert warnings(mechanism) == {"restraint-not-simulated"}
@@ -135,7 +136,7 @@ def test_restraints_that_physics_simulates_are_reported(blank: Any) -> None:
 
 
 def test_a_restraint_on_an_inactive_joint_is_left_out_and_reported(blank: Any) -> None:
-    mechanism = restrained(hung(*slides(Z)), LAWS["spring"])
+    mechanism = restrained(cube_on_joint(*slides(Z)), LAWS["spring"])
     mechanism.joints[0].active = False
     assert "restraint-not-simulated" in warnings(mechanism)
 
@@ -144,7 +145,7 @@ def test_a_formula_in_degrees_acts_in_degrees(blank: Any) -> None:
     """As files have it whose angles are degrees: a tenth of a newton metre per degree."""
     (dof,) = dofs = rotations(Z)
     dof.position = 0.3
-    mechanism = restrained(hung(*dofs), [("spring", ([], [[0.1, 0.0]]))])
+    mechanism = restrained(cube_on_joint(*dofs), [("spring", ([], [[0.1, 0.0]]))])
     mechanism.report = Report()
     mechanism.report.info("degrees", "angles are degrees")
     rig = put(mechanism, physics=True)

@@ -8,7 +8,7 @@ import pytest
 
 from addon.core.model import Dof
 from tests.support.degrees_helpers import X, Z, put
-from tests.support.springs_helpers import hung
+from tests.support.springs_helpers import cube_on_joint
 
 JOINTS = {
     "hinge": [Dof("rotation", Z, stiffness=5.0, damping=0.2, friction=0.1, max_force=10.0)],
@@ -28,7 +28,7 @@ def test_every_actuator_goes_on_without_a_start(blank: Any, kind: str, law: str)
     """After a motor was deleted during a simulation a new controller takes its next step."""
     from addon.blender.physics.simulation.controller import ModelController
 
-    rig = put(hung(*JOINTS[kind]), physics=True)
+    rig = put(cube_on_joint(*JOINTS[kind]), physics=True)
     rig.data.knuckle.law, rig.data.knuckle.drive = law, "SERVO"
     for frame in range(1, 6):
         blank.scene.frame_set(frame)

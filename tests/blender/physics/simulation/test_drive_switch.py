@@ -14,7 +14,7 @@ from tests.support import loops
 from tests.support.degrees_helpers import Z, put, rotations, slides
 from tests.support.drive_helpers import key_drive
 from tests.support.mechanisms import key, objects_of, play, world_of
-from tests.support.springs_helpers import angle, hung, moved
+from tests.support.springs_helpers import angle, cube_on_joint, moved
 
 RATE = 24
 #: The frame from which on physics has the model, and that from which on keys have it again.
@@ -24,7 +24,7 @@ LEFT, BACK = 13, 25
 def handed_over(scene: Any, kind: str, drive: str, values: Array) -> Array:
     """A coordinate that has keys at every frame, and is handed over and back."""
     scene.render.fps = RATE
-    rig = put(hung(*(rotations(Z) if kind == "hinge" else slides(Z))), physics=True, adapt_scene=False)
+    rig = put(cube_on_joint(*(rotations(Z) if kind == "hinge" else slides(Z))), physics=True, adapt_scene=False)
     key(rig, "j", [(frame + 1, value) for frame, value in enumerate(values)])
     key_drive(rig, (1, "KEYS"), (LEFT, drive), (BACK, "KEYS"))
     look = angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])

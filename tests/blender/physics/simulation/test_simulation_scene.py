@@ -284,14 +284,14 @@ def test_chosen_objects_of_the_user_are_collided_with(scene: Any, moving: bool) 
 
 def test_simulated_poses_are_no_edits_and_leave_no_trace(scene: Any) -> None:
     rig = crawler()
-    hung = {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")}
+    parent_inverses = {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")}
     before = extract(rig)
     shown(scene, rig, 20)
     after = extract(rig)
     for one, two in zip(before.bodies, after.bodies, strict=True):
         assert (one.pose == two.pose).all(), one.name
     settings(rig).drive = "KEYS"
-    assert {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")} == hung
+    assert {obj: obj.matrix_parent_inverse.copy() for obj in parts(rig, "BODY")} == parent_inverses
     assert not any(record_of(obj).is_at_simulated_pose for obj in scene.objects)
 
 

@@ -377,14 +377,14 @@ def test_what_floats_needs_no_anchor(blank: Any) -> None:
     assert bone_of(rig, mechanism.joints[0].id).rotation_mode == "QUATERNION"
 
 
-@pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
-def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside what hangs on the world"])
+def test_what_floats_is_baked_where_it_went(blank: Any, beside: bool) -> None:
     from addon.blender.physics.recording.bake import bake
     from addon.blender.physics.simulation.setup import clear_physics
 
     mechanism = skel()
     mechanism.joints[0].dofs[0].kind = mechanism.joints[0].type = "free"
-    if hung:
+    if beside:
         (other,) = skel().bodies[:1]
         (joint,) = skel().joints[:1]
         other.id = other.name = joint.child = "hung"
@@ -404,8 +404,8 @@ def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
     assert np.abs(np.array(play(blank.scene, 61, lambda: [world_of(link) for link in links(rig)])) - path).max() < 0.005
 
 
-@pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
-def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, hung: bool) -> None:
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside what hangs on the world"])
+def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, beside: bool) -> None:
     """A box that begins with its middle at the ground rests half its length above it."""
     from addon.blender.physics.recording.bake import bake
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
@@ -414,7 +414,7 @@ def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, hun
     mechanism.bodies, mechanism.joints = mechanism.bodies[:1], mechanism.joints[:1]
     mechanism.joints[0].dofs[0].kind = mechanism.joints[0].type = "free"
     mechanism.bodies[0].pose[2, 3] = 0.0
-    if hung:
+    if beside:
         mechanism.bodies.append(skel().bodies[1])
         mechanism.bodies[1].pose = np.eye(4)
         mechanism.bodies[1].pose[:3, 3] = 5, 0, 8

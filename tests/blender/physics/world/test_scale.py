@@ -18,7 +18,7 @@ from tests.support.degrees_helpers import Y, Z, pose_of, put, rotations, slides
 from tests.support.mechanisms import objects_of, play, world_of
 from tests.support.restraints_helpers import floating
 from tests.support.several_servos_helpers import beside
-from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, cube_on_joint
 
 FRAMES = 61
 TIME = np.arange(FRAMES) / 60
@@ -48,7 +48,7 @@ def test_a_spring_along_a_scaled_prismatic_joint_keeps_force_and_rest(blank: Any
     (dof,) = slides(Z)
     if name != "formula":
         dof.stiffness, dof.rest = 20.0, 0.3
-    mechanism = hung(dof, *(rotations(Z) if "several" in name else []))
+    mechanism = cube_on_joint(dof, *(rotations(Z) if "several" in name else []))
     if name == "formula":
         mechanism.restraints = [Restraint("s", "spring", "j", coefficients=[[20.0, -6.0]])]
     true = 0.3 * (1.0 - np.cos(math.sqrt(20.0 / (MASS * size)) * TIME))
@@ -61,14 +61,14 @@ def test_a_damper_brakes_what_begins_with_its_speed(blank: Any, size: float) -> 
     dof.velocity, dof.damping = 0.5, 3.0
     rate = dof.damping / (MASS * size)
     true = 0.5 * (1.0 - np.exp(-rate * TIME)) / rate
-    assert np.abs(let_go(blank.scene, hung(dof), size, slide_of) - true).max() < 0.01
+    assert np.abs(let_go(blank.scene, cube_on_joint(dof), size, slide_of) - true).max() < 0.01
 
 
 @sizes
 def test_a_scaled_screw_runs_down_on_its_thread(blank: Any, size: float) -> None:
     """Its thread is as much steeper, and the moment of inertia what it was."""
     pitch, pull = 0.25, 5.0
-    mechanism = hung(Dof("screw", Z, pitch=pitch), gravity=pull * FRAME[:3, 2])
+    mechanism = cube_on_joint(Dof("screw", Z, pitch=pitch), gravity=pull * FRAME[:3, 2])
     found = let_go(blank.scene, mechanism, size, lambda pose: (angle(2)(in_joint(pose)), slide_of(pose)))
     fall = pull * MASS / (MASS + INERTIA / (pitch * size) ** 2) / size
     assert found[-1, 1] == pytest.approx(fall / 2.0, rel=0.01)
@@ -106,7 +106,7 @@ def test_servos_of_several_degrees_translate_as_far_as_their_keys(blank: Any, si
 
     dofs = [*rotations(Z), *slides(Z)]
     wanted = np.column_stack([0.5 * np.sin(3.0 * TIME), 0.3 * np.sin(2.0 * TIME)])
-    rig = put(hung(*dofs), physics=True)
+    rig = put(cube_on_joint(*dofs), physics=True)
     rig.scale = (size,) * 3
     key_servos(rig, "Motion", {"j": (np.arange(1.0, FRAMES + 1), wanted, LINEAR)})
     bpy.context.view_layer.update()

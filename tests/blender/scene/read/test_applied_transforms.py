@@ -208,7 +208,7 @@ def test_origins_go_back_where_a_mesh_has_other_users(blank: Any, how: str) -> N
     obj.shape_key_add(name="Wide").data[0].co.x += 0.5
     obj.location[1] += 0.07
     bpy.context.view_layer.update()
-    home = obj.matrix_world.translation.copy()
+    place = obj.matrix_world.translation.copy()
     apply("all", obj)
     pick(obj)
     if how == "linked duplicate":
@@ -237,7 +237,7 @@ def test_origins_go_back_where_a_mesh_has_other_users(blank: Any, how: str) -> N
     bodies = [each for each in users if record_of(each).role == "BODY"]
     assert len({each.data for each in bodies}) == 1
     for each in bodies:
-        assert each.matrix_world.translation[:] == pytest.approx(home[:], abs=1e-5)
+        assert each.matrix_world.translation[:] == pytest.approx(place[:], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["desk_lamp.skel", "humanoid.skel"])

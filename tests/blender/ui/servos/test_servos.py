@@ -344,8 +344,8 @@ def test_a_pose_recalled_mirrored_is_the_mirror_image(hexapod: Any) -> None:
     bpy.ops.knuckle.zero_servos()
     assert bpy.ops.knuckle.recall_pose(pose="Crouch", mirrored=True) == {"FINISHED"}
     bpy.context.view_layer.update()
-    home = np.array(hexapod.matrix_world)
-    reflect = home @ plane @ np.linalg.inv(home)
+    world = np.array(hexapod.matrix_world)
+    reflect = world @ plane @ np.linalg.inv(world)
     for obj in bodies:
         image = reflect[:3, :3] @ before[twin_of(obj).name] + reflect[:3, 3]
         assert np.array(obj.matrix_world.translation) == pytest.approx(image, abs=1e-4), record_of(obj).source_name
