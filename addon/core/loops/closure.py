@@ -170,6 +170,12 @@ def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
     return [(chords, names) for chords, names, _shared in groups]
 
 
+def loop_groups(mechanism: Mechanism) -> list[set[str]]:
+    """Return the ids of the joints of each group of loops that share joints, those without coordinates included."""
+    groups = independent_loops(LoopSystem(mechanism, spanning_tree(mechanism)))
+    return [joints for _chords, joints in groups]
+
+
 class LoopSystem:
     """Loops of a mechanism as equations: from joint values to openings of the chords.
 

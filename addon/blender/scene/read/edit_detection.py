@@ -7,6 +7,8 @@ the shortest number that Blender shows them as.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
 import bpy
@@ -14,8 +16,11 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ....core.bounds import half_extent
-from ....core.model import Array, Shape
+from ....core.editing.edits import set_initial_values
+from ....core.loops.closure import loop_groups
+from ....core.model import Array, Dof, Joint, Mechanism, Shape, joint_by_id
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
+from ....core.report import Message, Report
 from ....core.transforms import make_pose
 from ...data.access import record_of
 from ...data.baseline import baseline_pose, mesh_fingerprint
@@ -193,3 +198,96 @@ def _vertices_and_face_centers(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
     middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)
     mesh.polygons.foreach_get("center", middles)  # type: ignore[arg-type]
     return mesh_points(mesh), middles.reshape(-1, 3).astype(np.float64)
+
+
+@dataclass
+class DocumentFacts:
+    """Facts of a document, kept before its parts are changed.
+
+    Attributes:
+        names: Names of bodies, by id.
+        joints: Joints, with their ends, frames and degrees of freedom, by id.
+        loops: Ids of the joints of closed loops (``loop_groups``); none where no loop was assembled.
+    """
+
+    names: dict[str, str]
+    joints: dict[str, Joint]
+    loops: list[set[str]]
+
+    @classmethod
+    def of(cls, base: Mechanism, is_assembled: bool) -> DocumentFacts:
+        """Collect the facts of a document's mechanism.
+
+        Args:
+            base: The mechanism.
+            is_assembled: Its loops begin at other values than the file's.
+        """
+        joints = {joint.id: replace(joint, dofs=[replace(dof) for dof in joint.dofs]) for joint in base.joints}
+        return cls({body.id: body.name for body in base.bodies}, joints, loop_groups(base) if is_assembled else [])
+
+    def adopt_assembled(self, mechanism: Mechanism, values: Mapping[str, Array]) -> None:
+        """Make the values at which loops were assembled the initial values, where the document does not have the loops.
+
+        With other joints, a loop would be assembled elsewhere from the file's initial values, and joints that it no
+        longer holds would stand at these. Loops that are as in the document keep its values.
+
+        Args:
+            mechanism: The mechanism as it stands, which is changed.
+            values: Assembled initial values (size,) by joint id, of those that differ from the file's.
+        """
+        if not values:
+            return
+        now = joint_by_id(mechanism)
+        same = {own for own, joint in now.items() if own in self.joints and _is_same_joint(joint, self.joints[own])}
+        edited = [group for group in (*self.loops, *loop_groups(mechanism)) if not group <= same]
+        for own in values.keys() & now.keys() & (now.keys() - same).union(*edited):
+            set_initial_values(now[own].dofs, np.array([shortest_float(value) for value in values[own]]))
+
+    def settle(self, mechanism: Mechanism) -> None:
+        """Remove the joints of deleted bodies, and report the deleted and the removed parts."""
+        report: Report = mechanism.report
+        lost = self.names.keys() - {body.id for body in mechanism.bodies}
+        present = {joint.id for joint in mechanism.joints}
+        joints = {own: joint.name for own, joint in self.joints.items()}
+        for kind, names, gone in (("Body", self.names, lost), ("Joint", joints, joints.keys() - present)):
+            for part_id in sorted(gone):
+                report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
+        if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
+            mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
+
+    def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
+        """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
+        before = self.joints.get(joint.id)
+        if joint.active or before is None or not lost.intersection(before.ends):
+            return False
+        report.info(
+            "deleted", Message("{} {} was deleted{}", "Joint", repr(joint.name), " with its body"), where=joint.id
+        )
+        return True
+
+    def remove_orphans(self, mechanism: Mechanism) -> None:
+        """Remove and report the restraints of deleted parts; frames and lights were left out when they were read."""
+        bodies = self.names.keys() - {body.id for body in mechanism.bodies}
+        joints = self.joints.keys() - {joint.id for joint in mechanism.joints}
+        kept = []
+        for item in mechanism.restraints:
+            if item.joint in joints or bodies & {*(item.bodies or ())}:
+                mechanism.report.info(
+                    "deleted",
+                    Message("{} {} was deleted{}", "Restraint", repr(item.name), " with its body or joint"),
+                    where=item.name,
+                )
+            else:
+                kept.append(item)
+        mechanism.restraints = kept
+
+
+def _is_same_joint(joint: Joint, before: Joint) -> bool:
+    """Return whether a joint is where a document has it and moves as there; what was not edited are the same arrays."""
+    is_there = (joint.ends, joint.active) == (before.ends, before.active)
+    is_there = is_there and joint.frame_parent is before.frame_parent and joint.frame_child is before.frame_child
+    return is_there and [_motion_key(dof) for dof in joint.dofs] == [_motion_key(dof) for dof in before.dofs]
+
+
+def _motion_key(dof: Dof) -> tuple[str, list[float], float]:
+    return dof.kind, dof.axis.tolist(), dof.pitch
