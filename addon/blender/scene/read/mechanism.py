@@ -367,7 +367,7 @@ class _PartReader:
         opening, reopened = _read_opening(part, None if rewired else self.openings.get(joint.id))
         design = self.designs.of(obj)
         if was_moved(obj, design):
-            report_cleared_transform(obj, self.report)
+            report_cleared_transform(obj, design, self.report)
         moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
         if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
