@@ -169,6 +169,7 @@ def update_armature(
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
         live_solver.live_loops(rig)  # gathered where they are seen, they are followed from there
+    report.extend(present.references.finish())
     emit(Signal.RIG_UPDATE, rig)
     return report
 
