@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..kinematics import joint_motion, joint_values_from_transform, split_coordinates
+from ..kinematics import joint_motion, joint_values_from_transform
 from ..model import (
     DOF_SIZE,
     Array,
@@ -296,15 +296,6 @@ def _nearest_values(old: Sequence[Dof], new: Sequence[Dof], values: Array) -> Ar
     """Return the values (n, size) of new degrees of freedom whose motion is nearest to that of old ones (n, old)."""
     near = joint_values_from_transform(_joint_with(new), joint_motion(_joint_with(old), values))
     return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
-
-
-def set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
-    """Set the initial values (size,) of degrees of freedom."""
-    for dof, begins in zip(dofs, split_coordinates(dofs, values), strict=True):
-        if DOF_SIZE[dof.kind] == 1:
-            dof.position = float(begins[0])
-        else:
-            dof.start = tuple(begins.tolist()) if begins.any() else ()
 
 
 def _joint_with(dofs: Sequence[Dof]) -> Joint:

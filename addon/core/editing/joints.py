@@ -18,6 +18,7 @@ from ..joint_types import convert_dofs
 from ..kinematics import (
     joint_child_frame_world,
     joint_frame_world,
+    set_initial_values,
 )
 from ..mass_properties import shape_volume, solid_shapes
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, dof_slices, joint_by_id
@@ -31,7 +32,6 @@ from .edits import (
     JointEdit,
     change_of_values,
     convert_values,
-    set_initial_values,
     with_bodies,
     with_joints,
     with_restraints,

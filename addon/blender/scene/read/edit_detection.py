@@ -16,9 +16,8 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ....core.bounds import half_extent
-from ....core.editing.edits import set_initial_values
-from ....core.loops.closure import loop_groups
-from ....core.model import Array, Dof, Joint, Mechanism, Shape, joint_by_id
+from ....core.loops.designs import adopt_assembled_values
+from ....core.model import Array, Joint, Mechanism, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
 from ....core.report import Message, Report
 from ....core.transforms import make_pose
@@ -206,50 +205,45 @@ class DocumentFacts:
 
     Attributes:
         names: Names of bodies, by id.
-        joints: Joints, with their ends, frames and degrees of freedom, by id.
-        loops: Ids of the joints of closed loops (``loop_groups``); none where no loop was assembled.
+        ends: Ids of the bodies of joints, by id.
+        joints: Names of joints, by id.
+        assembled: Initial values (size,) at which loops were assembled, by joint id, of those that differ from these
+            in the document.
+        mechanism: The mechanism, if there are such values: poses and masses of its bodies, and its joints.
     """
 
     names: dict[str, str]
-    joints: dict[str, Joint]
-    loops: list[set[str]]
+    ends: dict[str, tuple[str | None, str | None]]
+    joints: dict[str, str]
+    assembled: Mapping[str, Array]
+    mechanism: Mechanism | None
 
     @classmethod
-    def of(cls, base: Mechanism, is_assembled: bool) -> DocumentFacts:
-        """Collect the facts of a document's mechanism.
+    def of(cls, base: Mechanism, assembled: Mapping[str, Array]) -> DocumentFacts:
+        """Collect the facts of a document's mechanism."""
+        kept = Mechanism(base.name, bodies=[replace(body) for body in base.bodies]) if assembled else None
+        if kept is not None:
+            kept.joints = [replace(joint, dofs=[replace(dof) for dof in joint.dofs]) for joint in base.joints]
+        return cls(
+            {body.id: body.name for body in base.bodies},
+            {joint.id: (joint.parent, joint.child) for joint in base.joints},
+            {joint.id: joint.name for joint in base.joints},
+            assembled,
+            kept,
+        )
 
-        Args:
-            base: The mechanism.
-            is_assembled: Its loops begin at other values than the file's.
-        """
-        joints = {joint.id: replace(joint, dofs=[replace(dof) for dof in joint.dofs]) for joint in base.joints}
-        return cls({body.id: body.name for body in base.bodies}, joints, loop_groups(base) if is_assembled else [])
-
-    def adopt_assembled(self, mechanism: Mechanism, values: Mapping[str, Array]) -> None:
-        """Make the values at which loops were assembled the initial values, where the document does not have the loops.
-
-        With other joints, a loop would be assembled elsewhere from the file's initial values, and joints that it no
-        longer holds would stand at these. Loops that are as in the document keep its values.
-
-        Args:
-            mechanism: The mechanism as it stands, which is changed.
-            values: Assembled initial values (size,) by joint id, of those that differ from the file's.
-        """
-        if not values:
-            return
-        now = joint_by_id(mechanism)
-        same = {own for own, joint in now.items() if own in self.joints and _is_same_joint(joint, self.joints[own])}
-        edited = [group for group in (*self.loops, *loop_groups(mechanism)) if not group <= same]
-        for own in values.keys() & now.keys() & (now.keys() - same).union(*edited):
-            set_initial_values(now[own].dofs, np.array([shortest_float(value) for value in values[own]]))
+    def adopt_assembled(self, mechanism: Mechanism) -> None:
+        """Make assembled values the initial values of a mechanism, if its joints are others than in the document."""
+        if self.mechanism is not None:
+            shown = {own: np.array([shortest_float(x) for x in values]) for own, values in self.assembled.items()}
+            adopt_assembled_values(mechanism, self.mechanism, shown)
 
     def settle(self, mechanism: Mechanism) -> None:
         """Remove the joints of deleted bodies, and report the deleted and the removed parts."""
         report: Report = mechanism.report
         lost = self.names.keys() - {body.id for body in mechanism.bodies}
         present = {joint.id for joint in mechanism.joints}
-        joints = {own: joint.name for own, joint in self.joints.items()}
-        for kind, names, gone in (("Body", self.names, lost), ("Joint", joints, joints.keys() - present)):
+        for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
             for part_id in sorted(gone):
                 report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
         if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
@@ -257,8 +251,7 @@ class DocumentFacts:
 
     def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
         """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
-        before = self.joints.get(joint.id)
-        if joint.active or before is None or not lost.intersection(before.ends):
+        if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
         report.info(
             "deleted", Message("{} {} was deleted{}", "Joint", repr(joint.name), " with its body"), where=joint.id
@@ -280,14 +273,3 @@ class DocumentFacts:
             else:
                 kept.append(item)
         mechanism.restraints = kept
-
-
-def _is_same_joint(joint: Joint, before: Joint) -> bool:
-    """Return whether a joint is where a document has it and moves as there; what was not edited are the same arrays."""
-    is_there = (joint.ends, joint.active) == (before.ends, before.active)
-    is_there = is_there and joint.frame_parent is before.frame_parent and joint.frame_child is before.frame_child
-    return is_there and [_motion_key(dof) for dof in joint.dofs] == [_motion_key(dof) for dof in before.dofs]
-
-
-def _motion_key(dof: Dof) -> tuple[str, list[float], float]:
-    return dof.kind, dof.axis.tolist(), dof.pitch

@@ -145,6 +145,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     info: Document: objects 1 changed. All else is written as it was read
     """
     mechanism, designs, bodies, document = _read_mechanism(model)
+    document.adopt_assembled(mechanism)
     design_as_seen(designs, mechanism, bodies)
     document.remove_orphans(mechanism)
     return mechanism
@@ -191,8 +192,7 @@ def _read_mechanism(
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = read_collision_children(present, body_of, designs, mechanism.report)
-    assembled = assembled_values({own: obj for obj, own in joints.items()})
-    before = DocumentFacts.of(base, bool(assembled))
+    before = DocumentFacts.of(base, assembled_values({own: obj for obj, own in joints.items()}))
     coms = {body.id: (body.com, _present_com(body_of[body.id], body)) for body in base.bodies if body.id in body_of}
     reader = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # earlier releases created no objects for them
@@ -205,7 +205,6 @@ def _read_mechanism(
     reading.poses = {own: body.pose for own, body in body_by_id(mechanism).items()}
     mechanism.joints = merge_parts(base.joints, joints, reading.joint)
     before.settle(mechanism)
-    before.adopt_assembled(mechanism, assembled)
     reader.report_removed_frames(mechanism)
     reader.rename_references(mechanism)
     pull(settings(rig), WORLD_PROPERTIES, mechanism.world)
