@@ -189,8 +189,11 @@ def test_a_loop_with_an_edited_joint_begins_exactly_where_it_was_assembled(edite
     turn = np.eye(4)
     turn[:3, :3] = [[math.cos(0.4), -math.sin(0.4), 0], [math.sin(0.4), math.cos(0.4), 0], [0, 0, 1]]
     turn[2, 3] = 0.25  # along the axis and about it: all move as before
-    joint.frame_parent = np.float32(joint.frame_parent @ turn).astype(np.float64)
-    joint.frame_child = np.float32(joint.frame_child @ turn).astype(np.float64)
+    slight = np.eye(4)
+    slight[:3, :3] = [[1, 0, 0], [0, math.cos(1e-7), -math.sin(1e-7)], [0, math.sin(1e-7), math.cos(1e-7)]]
+    joint.frame_parent, joint.frame_child = joint.frame_parent @ turn, joint.frame_child @ turn @ slight
+    for frame in (joint.frame_parent, joint.frame_child):
+        frame[:3, 3] = np.float32(frame[:3, 3])
     adopt_assembled_values(mechanism, document, assembled)
     assert initial(mechanism) == pytest.approx({own: float(value[0]) for own, value in assembled.items()}, abs=1e-6)
     assert max(map(max, loop_openings(mechanism).values())) < 1e-10
