@@ -35,7 +35,7 @@ LOOPS = {
 #: The sample models.
 MODELS = ["pumpjack.json", "desk_lamp.skel", "sensor_leg.xml", "rover.jm", "hexapod.jm", "humanoid.skel"]
 #: Largest distance (length units) and difference of rotation entries of bodies between the scene and a file. Some edits
-#: of the excavator leave hinges that are not parallel: its loops amplify the rounded angles of formats other than its own.
+#: of the excavator leave hinges that are not parallel: its loops amplify the rounded angles of other formats.
 SAME, AMPLIFIED = 1e-4, 1e-3
 
 
