@@ -476,6 +476,15 @@ def split_coordinates(dofs: Sequence[Dof], values: Array | None) -> list[Array]:
     return np.split(values, first_indices(dofs)[1:-1])
 
 
+def set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
+    """Set the initial values (size,) of degrees of freedom."""
+    for dof, begins in zip(dofs, split_coordinates(dofs, values), strict=True):
+        if DOF_SIZE[dof.kind] == 1:
+            dof.position = float(begins[0])
+        else:
+            dof.start = tuple(begins.tolist()) if begins.any() else ()
+
+
 def split_by_dof(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:

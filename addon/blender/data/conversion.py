@@ -88,6 +88,16 @@ def initial_dof_coordinates(record: KnuckleDof) -> list[float]:
     return [record.position] if size == 1 else list(record.start)[:size]
 
 
+def assembled_values(empties: Mapping[str, bpy.types.Object]) -> dict[str, Array]:
+    """Return the initial values (size,) at which closed loops were assembled, by the ids of those joints that have."""
+    every = {own: record_of(empty).joint.dofs for own, empty in empties.items()}
+    return {
+        own: np.array([value for dof in dofs for value in initial_dof_coordinates(dof)])
+        for own, dofs in every.items()
+        if any(dof.assembled for dof in dofs)
+    }
+
+
 def read_stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
     """Return lower and upper stop (rad or length units) of a ``Dof`` or its property group; None for an absent stop."""
     if isinstance(dof, Dof):

@@ -21,13 +21,13 @@ from ..animation.motion_checks import check_action
 from ..animation.pose_reader import PoseReader
 from ..data.access import record_of
 from ..data.channels import Channel, servo_channels, servo_names_by_joint
-from ..data.conversion import dof_records, dofs_with_parts, is_angle, read_stops, set_dof_fields
+from ..data.conversion import assembled_values, dof_records, dofs_with_parts, is_angle, read_stops, set_dof_fields
 from ..data.properties.joint import KnuckleDof
-from ..data.queries import parts, twin_of
+from ..data.queries import parts, parts_by_id, twin_of
 from ..reconcile.update import update_part_records, update_records
 from ..rig.joint_frames import read_joint_dofs
 from ..rig.pose_channels import read_pose, write_pose
-from .symmetry.twins import assembled_values, read_records, require_plane
+from .symmetry.twins import read_records, require_plane
 
 #: Fields of the record of a degree of freedom that the table of joints edits.
 _ALL_FIELDS = ["use_lower", "use_upper", *(name for fields in COPIED_FIELDS.values() for name in fields)]
@@ -79,7 +79,7 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     rig = next((record_of(empty).model for empty in empties if twin_of(empty) is not None), None)
     if rig is None:
         raise ValueError("No selected joint has a twin: use Find Twins or Create Twin")
-    begun = assembled_values(parts(rig, "JOINT"))
+    begun = assembled_values(parts_by_id(rig, "JOINT"))
     edit = symmetry.copy_values_to_twins(read_records(rig), chosen, require_plane(rig), begun)
     update_records(rig, edit)
     return len(chosen)

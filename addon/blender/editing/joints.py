@@ -33,7 +33,7 @@ from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update
 from ..rig.joint_frames import has_lost_body
 from ..scene.read.mechanism import extract, extract_design
-from .symmetry.twins import assembled_values, require_plane
+from .symmetry.twins import require_plane
 
 #: Difference (rad, length units) of joint values up to which twins are posed as mirror images.
 _POSE_TOLERANCE = 1e-4
@@ -52,11 +52,9 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
     plane = require_plane(rig) if its else None
     present = begin_edit(rig, {own, its} - {""})
     mechanism = extract_design(rig)
-    designed = edits.adopt_initial_values(mechanism, own, assembled_values(parts(rig, "JOINT")))
-    edit = edits.change_type(designed, own, type_, _seen(present, designed, own))
-    if edit.after is designed:
-        return Report()
-    edit, report = Edit(mechanism, edit.after, edit.joints), Report()
+    edit, report = edits.change_type(mechanism, own, type_, _seen(present, mechanism, own)), Report()
+    if edit.after is mechanism:
+        return report
     if plane is not None and twin is not None:
         try:
             edit = edit.then(_retype_twin(edit.after, own, its, plane, present))

@@ -25,9 +25,9 @@ from ..data.queries import joint_bones, parts
 from ..events.signals import writing_records
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
+from .foreign_objects import ChannelPath
 from .rig_state import RigState
 
-ChannelPath = tuple[str, int]
 _NO_ZERO_SHIFTS: Mapping[str, Array] = {}
 #: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
@@ -72,6 +72,8 @@ def transfer_channels(
         report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
     if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved)
+    before = {place for own in present.channels.values() for channel in own for place in channel.curves()}
+    present.references.convert(moved, gone & before, [channel for own in after.values() for channel in own])
     for own in after.values():
         for channel in own:
             if not channel.is_single and channel.index == 0 and not present.has_same_axes(rig, channel):

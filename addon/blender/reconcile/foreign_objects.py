@@ -1,11 +1,13 @@
 """The user's objects on a mechanism, which no edit deletes or moves, and parts that go to another mechanism.
 
-The user's objects are cameras, lights, props, bones and other mechanisms.
+The user's objects are cameras, lights, props, bones and other mechanisms. Also the user's drivers and constraints that
+depend on bones (``rig_state.BoneReferences``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +19,10 @@ from mathutils import Matrix
 from ...core.model import Array
 from ...core.report import Message, Report
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ..data.channels import bone_of_path, path_with_renamed_bone
+from ..data.channels import bone_of_path, is_screw_driver_curve, path_with_renamed_bone
 from ..data.queries import child_collection, mechanism_bones, parts_outside_collection
+from ..physics.simulation.recording import is_body_key_constraint
+from ..rig.bone_limits import is_stop_constraint
 from ..scene.collections import ALL_COLLECTION_KINDS, create_collections, move_between_collections
 
 #: Id of a joint or root body, and index of the bone in the joint's chain; -1 for a root.
@@ -357,3 +361,104 @@ def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> No
     for obj in list(top.all_objects):
         if not is_part_of(obj, old):
             move_between_collections(obj, top, settings(new).collection)
+
+
+# ---------------------------------------------------------------- drivers and constraints that depend on bones
+
+#: Data path and index of a channel.
+ChannelPath = tuple[str, int]
+#: Object that owns a constraint, name of its bone if it is on one, and name of the constraint.
+ConstraintKey = tuple[bpy.types.Object, str, str]
+_MAX_EXPRESSION_LENGTH = 255  # of Blender
+
+
+def convert_transformation(constraint: Any, read: Sequence[float], written: Sequence[float]) -> None:
+    """Convert a Transformation constraint to other signs of the axes (3,) that it reads and of those that it moves."""
+    maps = {letter: getattr(constraint, f"map_to_{letter}_from").lower() for letter in "xyz"}
+    for axis, sign in zip("xyz", read, strict=True):
+        for kind in ("", "_rot") if sign < 0.0 else ():
+            low, high = (f"from_{end}_{axis}{kind}" for end in ("min", "max"))
+            ends = -getattr(constraint, high), -getattr(constraint, low)
+            setattr(constraint, low, ends[0])
+            setattr(constraint, high, ends[1])
+    for axis, sign in zip("xyz", written, strict=True):
+        is_reversed = read["xyz".index(maps[axis])] < 0.0 and constraint.map_from != "SCALE"
+        for kind, factor in (("", sign), ("_rot", sign), ("_scale", 1.0)):
+            low, high = (f"to_{end}_{axis}{kind}" for end in ("min", "max"))
+            ends = factor * getattr(constraint, low), factor * getattr(constraint, high)
+            for name, value in zip((low, high), reversed(ends) if is_reversed else ends, strict=True):
+                setattr(constraint, name, value)
+
+
+def negate_variable(driver: bpy.types.Driver, name: str) -> bool:
+    """Change a driver to use the negative of a variable; return False where its expression would be too long."""
+    text, names = driver.expression, [variable.name for variable in driver.variables]
+    if driver.type in {"SUM", "AVERAGE"}:
+        text = " + ".join(names)
+        text = text if driver.type == "SUM" else f"({text}) / {len(names)}"
+    elif driver.type in {"MIN", "MAX"}:
+        text = f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
+    found = re.compile(rf"\(-{re.escape(name)}\)|(?<![\w.]){re.escape(name)}(?!\w)")
+    text = found.sub(lambda each: name if each[0].startswith("(") else f"(-{name})", text)
+    if len(text) > _MAX_EXPRESSION_LENGTH:
+        return False
+    driver.type, driver.expression = "SCRIPTED", text
+    return True
+
+
+def _users(rig: bpy.types.Object) -> list[bpy.types.ID]:
+    """Return the datablocks that refer to an armature object, and itself, except linked ones."""
+    users = bpy.data.user_map(subset={rig}).get(rig, ())
+    return [user for user in dict.fromkeys((rig, *users)) if user.library is None]
+
+
+def drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
+    """Yield the user's drivers that read a bone of an armature object, each with its owner."""
+    owners = [owner for user in _users(rig) for owner in (user, getattr(user, "node_tree", None)) if owner is not None]
+    for owner in owners:
+        data = getattr(owner, "animation_data", None)
+        for curve in () if data is None else data.drivers:
+            sources = [source for variable in curve.driver.variables for source in variable.targets]
+            reads = any(each.id == rig and (each.bone_target or bone_of_path(each.data_path)) for each in sources)
+            if reads and not is_screw_driver_curve(curve):
+                yield owner, curve
+
+
+def place_of(curve: bpy.types.FCurve) -> ChannelPath:
+    """Return what a driver drives."""
+    return curve.data_path, curve.array_index
+
+
+def driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
+    """Return the evaluated value of a driven property; None where there is none, or it is no number."""
+    evaluated = owner.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    try:
+        value = evaluated.path_resolve(path)
+    except ValueError:
+        return None
+    try:
+        return float(value) if isinstance(value, int | float) else float(value[index])
+    except (TypeError, ValueError, IndexError):
+        return None
+
+
+def is_bone_target(constraint: Any, rig: bpy.types.Object) -> bool:
+    """Return whether a constraint reads a bone of an armature object."""
+    reads = "subtarget" in constraint.bl_rna.properties.keys()  # noqa: SIM118 - Blender's collection of properties
+    return reads and constraint.target == rig and bool(constraint.subtarget)
+
+
+def constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[ConstraintKey, Any]]:
+    """Yield the user's constraints that read a bone of an armature object or are on a bone of its mechanism."""
+    own = mechanism_bones(rig)
+    for obj in _users(rig):
+        if not isinstance(obj, bpy.types.Object):
+            continue
+        for constraint in obj.constraints:
+            if is_bone_target(constraint, rig) and not is_body_key_constraint(constraint):
+                yield (obj, "", constraint.name), constraint
+        for pose in obj.pose.bones if obj.pose is not None else ():
+            for constraint in pose.constraints:
+                is_own = obj == rig and pose.name in own and not is_stop_constraint(constraint)
+                if is_own or is_bone_target(constraint, rig):
+                    yield (obj, pose.name, constraint.name), constraint

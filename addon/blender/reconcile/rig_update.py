@@ -173,6 +173,7 @@ def update_armature(
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
         report.extend(_mute_new_followers(rig, present))  # loops are gathered where they are seen
+    report.extend(present.references.finish())
     emit(Signal.RIG_UPDATE, rig)
     return report
 

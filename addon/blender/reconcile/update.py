@@ -22,6 +22,7 @@ from ...core.transforms import inverse
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import (
+    assembled_values,
     dof_records,
     flatten_pose,
     notify_dof_fields,
@@ -502,18 +503,14 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
         fields = (set_fields(kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every)
         return set[str]().union(*fields)
     marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
-    assembled = _renumbered(_assembled_values(record), goes)
-    begun = _renumbered(dict(enumerate(_initial_values(before.dofs))), goes)
+    assembled = assembled_values({joint.id: empty}).get(joint.id)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)
-    begins = _initial_values(joint.dofs)
     for kept, at in dof_slices(record.dofs):
-        own = range(at.start, at.stop)
         kept.is_marked = bool(marked.get(at.start))
-        if all(number in assembled and begun.get(number) == begins[number] for number in own):
-            kept.assembled = True
-            kept.assembled_start = [*(assembled[number] for number in own), *[0.0] * (6 - len(own))]
+    if assembled is not None and edit is not None:
+        _write_assembled_values(record, joint.dofs, edit.converted(assembled[None])[0])
     return {"dofs"}
 
 
@@ -530,16 +527,6 @@ def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: A
 def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
     """Return whether a record has the same kinds of degrees of freedom with the same single axes."""
     return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
-
-
-def _assembled_values(record: KnuckleJoint) -> dict[int, float]:
-    """Return the values at which closed loops were assembled, by index."""
-    every = [(dof, at) for dof, at in dof_slices(record.dofs) if dof.assembled]
-    return {at.start + k: dof.assembled_start[k] for dof, at in every for k in range(at.stop - at.start)}
-
-
-def _initial_values(dofs: Iterable[Dof]) -> list[float]:
-    return [float(value) for dof in dofs for value in dof.initial]
 
 
 def _renumbered(values: Mapping[int, float], goes: Mapping[int, tuple[int, float]] | None) -> dict[int, float]:

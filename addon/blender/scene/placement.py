@@ -14,6 +14,7 @@ import numpy as np
 from ...core.bounds import body_radius, scenery_bodies
 from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...core.loops.closure import (
+    LoopSystem,
     close_loops,
     initial_joint_positions,
     input_joint_order,
@@ -42,6 +43,9 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
         return {}
     if max(map(max, loop_openings(mechanism, tree=tree).values()), default=0.0) <= OPEN_LOOP_TOLERANCE:
         return {}
+    system = LoopSystem(mechanism, tree)
+    if np.abs(system.residual(system.vector(system.file_positions))).max() <= CLOSURE_TOLERANCE:
+        return {}  # as closed as loops that are followed: numbers of a file may be rounded
     positions, before, after = close_loops(mechanism, tree)
     joints = joint_by_id(mechanism)
     moved = sum(

@@ -18,9 +18,8 @@ from ..joint_types import convert_dofs
 from ..kinematics import (
     joint_child_frame_world,
     joint_frame_world,
-    split_coordinates,
+    set_initial_values,
 )
-from ..loops.linkage_solver import find_linkages
 from ..mass_properties import shape_volume, solid_shapes
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, dof_slices, joint_by_id
 from ..naming import unique_name
@@ -28,7 +27,15 @@ from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
+from .edits import (
+    Edit,
+    JointEdit,
+    change_of_values,
+    convert_values,
+    with_bodies,
+    with_joints,
+    with_restraints,
+)
 from .twins import mirror_stops, reverse_restraint
 
 #: Tolerance of entries of equal motions.
@@ -74,36 +81,9 @@ def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[
     start = joint.initial
     made = [replace(dof) for dof in dofs]
     if start.any() or any(dof.initial.any() for dof in dofs):
-        _set_initial_values(made, convert_values(joint.dofs, dofs, start))
+        set_initial_values(made, convert_values(joint.dofs, dofs, start))
     edit = change_of_values(joint.dofs, dofs, seen)
     return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
-
-
-def adopt_initial_values(mechanism: Mechanism, joint_id: str, values: Mapping[str, Array]) -> Mechanism:
-    """Make the values at which closed loops were assembled the initial values, in the loops of a joint.
-
-    With other degrees of freedom a loop would be assembled elsewhere, starting from the file's initial values.
-
-    Args:
-        mechanism: The mechanism.
-        joint_id: Id of the joint.
-        values: Assembled initial values (size,) by joint id, of those that differ from the file's.
-    """
-    joints, changed = joint_by_id(mechanism), list[Joint]()
-    for linkage in find_linkages(mechanism) if values else ():
-        for own in values.keys() & {*linkage.joints} if joint_id in linkage.joints else ():
-            joint = replace(joints[own], dofs=[replace(dof) for dof in joints[own].dofs])
-            _set_initial_values(joint.dofs, values[own])
-            changed.append(joint)
-    return with_joints(mechanism, changed) if changed else mechanism
-
-
-def _set_initial_values(dofs: Sequence[Dof], values: Array) -> None:
-    for dof, begins in zip(dofs, split_coordinates(dofs, values), strict=True):
-        if DOF_SIZE[dof.kind] == 1:
-            dof.position = float(begins[0])
-        else:
-            dof.start = tuple(begins.tolist()) if begins.any() else ()
 
 
 # ---------------------------------------------------------------- values

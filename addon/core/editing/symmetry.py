@@ -139,6 +139,8 @@ def _are_similar(one: Body | Joint, other: Body | Joint) -> bool:
 
 # ---------------------------------------------------------------- new twins
 
+_NO_VALUES: Mapping[str, Array] = {}
+
 
 def add_twins(
     mechanism: Mechanism,
@@ -147,6 +149,7 @@ def add_twins(
     joints: Collection[str],
     plane: Plane,
     pose: Mapping[str, Array],
+    assembled: Mapping[str, Array] = _NO_VALUES,
 ) -> Edit:
     """Add the missing twins of bodies and joints, named for the other side and posed as mirror images.
 
@@ -160,6 +163,7 @@ def add_twins(
         joints: Ids of joints; a body may have the same id.
         plane: The mirror plane.
         pose: Channel values (size,) of joints, by id.
+        assembled: Initial values (size,) at which closed loops are assembled, by joint id.
 
     Raises:
         ValueError: None of these parts lacks a twin.
@@ -181,14 +185,15 @@ def add_twins(
     known, names = body_by_id(after), {joint.name for joint in mechanism.joints}
     twins = {joint.id: _as_twin(mirror_joint(joint, plane, body_twins, known), joint, names, ids) for joint in single}
     copies = {image.id: own for own, image in images.items()} | {twin.id: own for own, twin in twins.items()}
-    edits = {}
+    edits, begun = dict[str, JointEdit](), dict[str, Array]()
     for joint in single:
         twin = twins[joint.id]
+        begun |= _assembled_image(joint, twin, plane, body_twins, known, assembled)
         parts = twin_dof_maps(joint, twin, plane, body_twins, known)
         values = mirror_values(pose[joint.id], parts, twin.size) if joint.id in pose else None
         edits[twin.id] = JointEdit(values=values, numbers=_single_numbers(parts))
     after = with_joints(after, [*(replace(joint, twin=twins[joint.id].id) for joint in single), *twins.values()])
-    return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()})
+    return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()}, begun)
 
 
 _Part = TypeVar("_Part", Body, Joint)
@@ -272,7 +277,6 @@ def _with_twins(parts: Iterable[_Part], twins: Mapping[str, str | None]) -> list
 # ---------------------------------------------------------------- edits of twins
 
 _NO_MESHES: Mapping[str, Collection[int]] = {}
-_NO_VALUES: Mapping[str, Array] = {}
 
 
 def mirror_twins(

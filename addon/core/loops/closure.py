@@ -26,6 +26,7 @@ JointPositions = dict[str, Array]
 
 #: Relative singular value below which a direction counts as redundant, as in planar and overconstrained mechanisms.
 REDUNDANCY_RATIO = 1e-8
+_ROUNDED_ARM = 1e-6  # share of the longest arm below which an arm is the rounding of none
 MAX_CLOSURE_STEP = 0.5  # largest change of a coordinate in one step (rad, or characteristic lengths)
 MAX_CLOSURE_ITERATIONS = 200
 
@@ -296,10 +297,10 @@ class LoopSystem:
 def _characteristic_length(joints: list[Joint]) -> float:
     """Compute the characteristic length: the median distance of joint frames from their bodies' origins.
 
-    It is 1 where there are no distances.
+    Distances of frames that are at an origin but for rounding are left out. It is 1 where there are no distances.
     """
     arms = [math.hypot(*frame[:3, 3].tolist()) for joint in joints for frame in (joint.frame_parent, joint.frame_child)]
-    arms = [arm for arm in arms if arm > 1e-9]
+    arms = [arm for arm in arms if arm > max(1e-9, _ROUNDED_ARM * max(arms))]
     return float(np.median(arms)) if arms else 1.0
 
 

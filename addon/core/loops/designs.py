@@ -1,21 +1,24 @@
-"""Design poses of closed loops after edits.
+"""Design poses and initial values of closed loops after edits.
 
 At the design pose all joint values are 0, as required by formats that store a single pose. An edit of a posed loop
 keeps its bodies where they are seen, and may open it at the design pose. Its new design pose is then another closed
 position. Joints that are elsewhere there count from it: the value they had is subtracted from their values and stops.
+
+Formats that store initial values begin where loops were assembled, if an edit changed these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
-from ..kinematics import Tree, joint_motion, joint_values_from_transform
-from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
+from ..kinematics import CLOSES_LOOP, Tree, joint_motion, joint_values_from_transform, set_initial_values, spanning_tree
+from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism, joint_by_id
 from ..transforms import inverse
-from .closure import LoopSystem, input_joint_order
+from .closure import LoopSystem, close_loops, initial_joint_positions, input_joint_order
 from .linkage_solver import LinkageSolver, find_linkages
 
 #: Opening (characteristic lengths, radians) up to which loops are closed within 32-bit rounding.
@@ -117,3 +120,93 @@ def shift_dof_zero(joint: Joint, zero: Array) -> Dof:
         position=dof.position - less if dof.position else 0.0,
         rest=dof.rest - less if dof.stiffness else dof.rest,
     )
+
+
+# ---------------------------------------------------------------- initial values
+
+#: Largest relative difference of frames that were not edited, and of values that were rounded to 32 bits.
+_ROUNDING = 1e-5, 1e-6
+#: Largest correction (matrix entries) of a joint's frame, which is rounded to 32 bits.
+_MAX_CORRECTION = 1e-4
+_DIGITS = 12
+
+
+def adopt_assembled_values(mechanism: Mechanism, document: Mechanism, assembled: Mapping[str, Array]) -> None:
+    """Make the values at which loops were assembled the initial values, if joints differ from those of the document.
+
+    With other joints, loops would be assembled elsewhere from the file's initial values, also loops beside them, and
+    joints that a loop no longer holds would stand at these.
+
+    Values and frames that went through Blender are rounded to 32 bits. A loop of hinges that are not quite parallel
+    would move by a multiple of that when it is assembled from them. Values are therefore computed again from the
+    document, and the frames of edited joints are fitted to them.
+
+    Args:
+        mechanism: The mechanism as it stands; its joints are changed.
+        document: The mechanism of its document.
+        assembled: Assembled initial values (size,) by joint id, of those that differ from the file's.
+    """
+    now, before = joint_by_id(mechanism), joint_by_id(document)
+    shift = _ground_shift(now, before)
+    edited = {own for own in now if own not in before or not _is_same_joint(now[own], before[own], shift)}
+    if not (edited or before.keys() - now.keys()):
+        return
+    exact = close_loops(document)[0]
+    for own in assembled.keys() & now.keys():
+        set_initial_values(now[own].dofs, _without_rounding(assembled[own], exact.get(own, np.zeros(0))))
+    _fit_frames(mechanism, edited)
+
+
+def _is_same_joint(joint: Joint, before: Joint, shift: Array) -> bool:
+    """Return whether a joint is where it was on its bodies and moves as it did.
+
+    ``shift`` (4, 4) displaced the world.
+    """
+    if (joint.ends, joint.active) != (before.ends, before.active):
+        return False
+    one, other = ([(dof.kind, *dof.axis.tolist(), dof.pitch) for dof in each.dofs] for each in (joint, before))
+    sides = zip(joint.ends, _frames(joint), _frames(before), strict=True)
+    return one == other and all(
+        np.abs(near - (far if end is not None else shift @ far)).max()
+        <= _ROUNDING[0] * max(1.0, float(np.abs(near).max()))
+        for end, near, far in sides
+    )
+
+
+def _frames(joint: Joint) -> tuple[Array, Array]:
+    return joint.frame_parent, joint.frame_child
+
+
+def _ground_shift(now: Mapping[str, Joint], before: Mapping[str, Joint]) -> Array:
+    """Return the displacement (4, 4) of a mechanism as a whole, by the first joint to the world."""
+    for own in (each for each in before if each in now):
+        sides = zip(now[own].ends, before[own].ends, _frames(now[own]), _frames(before[own]), strict=True)
+        for end, was, near, far in sides:
+            if end is None and was is None:
+                return near @ inverse(far)
+    return np.eye(4)
+
+
+def _without_rounding(values: Array, exact: Array) -> Array:
+    """Return exact values (size,), or their negatives, where others are these within rounding; else the others."""
+    reach = _ROUNDING[1] * max(1.0, float(np.abs(values).max(initial=0.0)))
+    for sign in (1.0, -1.0) if len(exact) == len(values) else ():
+        if np.abs(sign * exact - values).max(initial=0.0) <= reach:
+            return cast(Array, np.round(sign * exact, _DIGITS) + 0.0)
+    return values
+
+
+def _fit_frames(mechanism: Mechanism, edited: Collection[str]) -> None:
+    """Fit the child frames of edited joints (ids), each of which closes a loop, to the initial pose of the others."""
+    joints = joint_by_id(mechanism)
+    marked = [
+        replace(joint, extra={**joint.extra, CLOSES_LOOP: True}) if joint.id in edited else joint
+        for joint in mechanism.joints
+    ]
+    tree = spanning_tree(replace(mechanism, joints=marked))
+    system = LoopSystem(tree.mechanism, tree)
+    positions = initial_joint_positions(mechanism)
+    for chord, motion in system.chord_motions(system.vector(positions)) if tree.loop_joints else ():
+        correction = inverse(motion) @ joint_motion(chord, positions[chord.id][None])[0]
+        if chord.id in edited and np.abs(correction - np.eye(4)).max() < _MAX_CORRECTION:
+            joints[chord.id].frame_child = joints[chord.id].frame_child @ correction

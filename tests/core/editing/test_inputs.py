@@ -18,7 +18,7 @@ from addon.core.editing.edits import switch_assembly
 from addon.core.editing.sides import find_mirror_plane
 from addon.core.joint_types import JOINT_TYPES
 from addon.core.kinematics import joint_frame_world, spanning_tree
-from addon.core.model import DOF_SIZE, Joint, Mechanism, Plane, body_by_id, joint_by_id
+from addon.core.model import DOF_SIZE, Joint, Mechanism, Plane, body_by_id
 
 MODELS = [
     "hexapod/hexapod.jm", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_leg.xml", "pumpjack/pumpjack.json",
@@ -110,7 +110,6 @@ def valued(mechanism: Mechanism) -> None:
     joints.set_stops(mechanism, keys, {key: key[0] for key in keys})
     joints.switch_joint_stops(mechanism, keys, dict.fromkeys(keys, 1.0), ("lower", "upper"), True)
     joints.number_names(mechanism, "body", [body.id for body in mechanism.bodies])
-    joints.adopt_initial_values(mechanism, every[0], {own: seen(joint_by_id(mechanism)[own]) for own in every})
     for assembly in mechanism.assemblies:
         switch_assembly(mechanism, assembly.path, not assembly.active)
 

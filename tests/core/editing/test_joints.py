@@ -17,7 +17,6 @@ from addon.core.editing.joints import (
     StopEnd,
     add_bodies,
     add_joint,
-    adopt_initial_values,
     change_dofs,
     change_type,
     copy_dof_values,
@@ -196,19 +195,6 @@ def test_a_ball_joint_made_of_a_hinge_begins_where_the_hinge_began() -> None:
 def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="hinge"):
         change_type(chain(1, "revolute"), "b", "hinge", np.zeros(1))
-
-
-def test_assembled_values_become_the_initial_values_of_the_loop_of_a_joint_alone() -> None:
-    mechanism = chain(5, "revolute")
-    closing = replace(deepcopy(mechanism.joints[0]), id="d", parent="3", child="0")
-    mechanism.joints.append(closing)
-    mechanism.bodies.append(Body("4", "apart"))
-    mechanism.joints.append(replace(deepcopy(mechanism.joints[0]), id="e", parent="3", child="4"))
-    values = {"a": np.array([0.25]), "e": np.array([0.5])}
-    joints = joint_by_id(adopt_initial_values(mechanism, "b", values))
-    assert joints["a"].dofs[0].position == 0.25
-    assert joints["e"] is joint_by_id(mechanism)["e"], "it is in no loop"
-    assert adopt_initial_values(mechanism, "e", values) is mechanism
 
 
 # ---------------------------------------------------------------- ends

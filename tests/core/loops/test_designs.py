@@ -10,7 +10,8 @@ import pytest
 
 from addon.core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from addon.core.kinematics import design_openings, spanning_tree
-from addon.core.loops.closure import close_loops, loop_openings
+from addon.core.loops.closure import LoopSystem, close_loops, loop_openings
+from addon.core.loops.designs import adopt_assembled_values
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from tests.support.loops import crank_rocker, crank_rocker_points
@@ -148,3 +149,73 @@ def test_a_position_that_is_closed_but_for_its_last_digits_is_gone_on_from() -> 
     found = follower.follow({"A": led["A"]}).positions
     for joint, value in closed.items():
         assert np.abs(found[joint] - value).max() < 1e-4
+
+
+# ---------------------------------------------------------------- initial values of edited loops
+
+
+def left_open() -> tuple[Mechanism, dict[str, Array]]:
+    """A crank-rocker whose file begins with open loops, and the values at which it is assembled, in 32 bits."""
+    mechanism = crank_rocker(DRAWN)
+    for joint, value in zip(mechanism.joints, (0.2, -0.15, 0.05, -0.1), strict=True):
+        joint.dofs[0].position = value
+    values = close_loops(mechanism)[0]
+    return mechanism, {own: np.float32(value).astype(np.float64) for own, value in values.items()}
+
+
+def initial(mechanism: Mechanism) -> dict[str, float]:
+    return {joint.id: joint.dofs[0].position for joint in mechanism.joints}
+
+
+def test_a_loop_as_in_its_document_keeps_its_values_also_displaced_as_a_whole() -> None:
+    document, assembled = left_open()
+    mechanism = copy.deepcopy(document)
+    adopt_assembled_values(mechanism, document, assembled)
+    assert initial(mechanism) == initial(document)
+    shift = np.eye(4)
+    shift[:3, :3], shift[:3, 3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]], (1.0, 2.0, 3.0)
+    for joint in mechanism.joints:
+        joint.frame_parent = shift @ joint.frame_parent if joint.parent is None else joint.frame_parent
+    adopt_assembled_values(mechanism, document, assembled)
+    assert initial(mechanism) == initial(document)
+
+
+@pytest.mark.parametrize("edited", ["A", "B", "C", "D"])
+def test_a_loop_with_an_edited_joint_begins_exactly_where_it_was_assembled(edited: str) -> None:
+    """Though values and frames were rounded to 32 bits, and whichever joint closes the loop."""
+    document, assembled = left_open()
+    mechanism = copy.deepcopy(document)
+    (joint,) = (each for each in mechanism.joints if each.id == edited)
+    turn = np.eye(4)
+    turn[:3, :3] = [[math.cos(0.4), -math.sin(0.4), 0], [math.sin(0.4), math.cos(0.4), 0], [0, 0, 1]]
+    turn[2, 3] = 0.25  # along the axis and about it: all move as before
+    slight = np.eye(4)
+    slight[:3, :3] = [[1, 0, 0], [0, math.cos(1e-7), -math.sin(1e-7)], [0, math.sin(1e-7), math.cos(1e-7)]]
+    joint.frame_parent, joint.frame_child = joint.frame_parent @ turn, joint.frame_child @ turn @ slight
+    for frame in (joint.frame_parent, joint.frame_child):
+        frame[:3, 3] = np.float32(frame[:3, 3])
+    adopt_assembled_values(mechanism, document, assembled)
+    assert initial(mechanism) == pytest.approx({own: float(value[0]) for own, value in assembled.items()}, abs=1e-6)
+    assert max(map(max, loop_openings(mechanism).values())) < 1e-10
+
+
+def test_what_is_left_of_a_loop_stands_where_it_was_assembled() -> None:
+    document, assembled = left_open()
+    mechanism = copy.deepcopy(document)
+    mechanism.joints = [joint for joint in mechanism.joints if joint.id != "C"]
+    expected = {own: float(value[0]) for own, value in assembled.items() if own != "C"}
+    adopt_assembled_values(mechanism, document, assembled)
+    assert initial(mechanism) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_characteristic_length_ignores_the_rounding_of_frames_at_an_origin() -> None:
+    mechanism = crank_rocker(DRAWN)
+    expected = LoopSystem(mechanism, spanning_tree(mechanism)).length
+    for joint in mechanism.joints:
+        joint.extra = {}
+    more = [copy.deepcopy(joint) for joint in mechanism.joints for _ in range(3)]
+    for number, joint in enumerate(more):
+        joint.id = f"at an origin {number}"
+        joint.frame_parent[:3, 3], joint.frame_child[:3, 3] = (0.0, 0.0, 1e-7), (0.0, 1e-7, 0.0)
+    mechanism.joints += more
+    assert LoopSystem(mechanism, spanning_tree(mechanism)).length == expected

@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import Signal, emit, joint_changed, value_changed
+from ...events.signals import Signal, emit, is_writing, joint_changed, value_changed
 
 
 class KnuckleRestraint(bpy.types.PropertyGroup):
@@ -100,6 +100,13 @@ def _marked_property(field: str, name: str, description: str, **more: Any) -> Fl
     return kind(name=name, description=f"{description}, of all marked joints if marked", get=get, set=put, **more)
 
 
+def _initial_value_changed(self: KnuckleDof, context: bpy.types.Context) -> None:
+    """Begin at an initial value that the user typed, not where the loops were assembled."""
+    if not is_writing():
+        self.assembled = False
+    value_changed(self, context)
+
+
 class KnuckleDof(bpy.types.PropertyGroup):
     """Degree of freedom of a joint: rad for rotations, length units for translations."""
 
@@ -148,7 +155,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     position: FloatProperty(
         name="Initial Value",
         description="Joint value (rad or m) with which the mechanism begins",
-        update=value_changed,
+        update=_initial_value_changed,
     )
     position_angle: _angle_property("Initial Value", "Joint angle with which the mechanism begins", "position")
     velocity: FloatProperty(

@@ -23,6 +23,7 @@ from ....core.model import Array, Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
 from ...data.baseline import are_reference_points_moved, edits_since_mirror, record_mirror_state
+from ...data.conversion import assembled_values
 from ...data.datablocks import still_exists
 from ...data.facts import COMMON_BODY_VALUES, copy_shown
 from ...data.queries import parts_by_role, rigs_in, twins_among, twins_by_part
@@ -35,7 +36,7 @@ from ...reconcile.update import update_part_records
 from ...rig.joint_frames import read_parts
 from ...scene.read.applied_transforms import applied_mesh_transform
 from .appearance import carrier, with_attachments
-from .twins import assembled_values, ensure_plane, leading_parts, require_plane
+from .twins import ensure_plane, leading_parts, require_plane
 
 
 def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
@@ -423,7 +424,7 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
     own, its = (record_of(each).source_id for each in (empty, twin))
     plane = require_plane(record_of(empty).model)
     mechanism = read_parts((), (empty, twin), rigid_design_pose)
-    edit = copy_values_to_twins(mechanism, [own], plane, assembled_values((empty, twin)))
+    edit = copy_values_to_twins(mechanism, [own], plane, assembled_values({own: empty, its: twin}))
     with writing_records():
         update_part_records({}, {its: twin}, edit)
 

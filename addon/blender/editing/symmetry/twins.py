@@ -11,14 +11,14 @@ from ....core.editing import symmetry
 from ....core.editing.sides import find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate
 from ....core.editing.twins import mirror_restraints
-from ....core.model import Array, Mechanism, Plane
+from ....core.model import Mechanism, Plane
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of
 from ...data.baseline import record_mirror_state
-from ...data.conversion import initial_dof_coordinates, mirror_plane_of, set_mirror_plane
+from ...data.conversion import assembled_values, mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
 from ...data.queries import (
     ids_among,
@@ -203,7 +203,7 @@ def mirror_to_twins(
             between,
             looks.kept,
             materials,
-            assembled_values(parts(rig, "JOINT")),
+            assembled_values(parts_by_id(rig, "JOINT")),
             present.pose,
         )
         report.extend(write_parts(rig, edit, present, EditObjects(dress=dress)))
@@ -218,17 +218,6 @@ def read_records(rig: bpy.types.Object) -> Mechanism:
     """Return a mechanism as its records have it: shapes without the scale of objects, inertia tensors for mass 1."""
     bodies, joints = (parts_by_id(rig, role).values() for role in ("BODY", "JOINT"))
     return read_parts(bodies, joints, rigid_design_pose, renamed_bones(rig))
-
-
-def assembled_values(empties: Iterable[bpy.types.Object]) -> dict[str, Array]:
-    """Return the initial values (size,) at which closed loops were assembled, by the ids of those joints that have."""
-    out = {}
-    for empty in empties:
-        dofs = record_of(empty).joint.dofs
-        if any(dof.assembled for dof in dofs):
-            values = [value for dof in dofs for value in initial_dof_coordinates(dof)]
-            out[record_of(empty).source_id] = np.array(values)
-    return out
 
 
 def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, twin: bpy.types.Object) -> None:
@@ -275,7 +264,9 @@ def create_twins(
 
         mechanism = read_records(rig)
         tree = current_tree(rig, mechanism)
-        edit = symmetry.add_twins(mechanism, tree, bodies, joints, between, present.pose)
+        edit = symmetry.add_twins(
+            mechanism, tree, bodies, joints, between, present.pose, assembled_values(parts_by_id(rig, "JOINT"))
+        )
         report.extend(update(rig, edit, present, EditObjects(dress=dress)))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}

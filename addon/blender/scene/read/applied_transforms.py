@@ -16,8 +16,8 @@ from mathutils import Matrix, Quaternion
 from ....core.model import Array, Shape
 from ....core.report import Message, Report
 from ...data.access import armature_of, bone_record, record_of, settings
-from ...data.baseline import baseline_pose
-from ...data.conversion import read_shape
+from ...data.baseline import baseline_pose, bone_baseline
+from ...data.conversion import read_shape, unflatten_pose
 from ...data.datablocks import mesh_points
 from ..meshes import primitive_mesh
 
@@ -61,14 +61,21 @@ def store_rest_rotations(rig: bpy.types.Object) -> None:
             record.rest = np.array(bone.matrix_local.to_3x3()).ravel().tolist()
 
 
-def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
-    """Warn of an object that was built elsewhere and now is exactly at the origin or axes of its parent.
+def report_cleared_transform(obj: bpy.types.Object, design: Matrix, report: Report) -> None:
+    """Warn of an object that was placed elsewhere and now is exactly at the origin or axes of its parent.
 
     Apply and Clear leave empties and lights so, which have no mesh that could take over the transform. An intended
-    placement looks the same.
+    placement by hand looks the same.
+
+    Args:
+        obj: The object.
+        design: Its present design matrix. Its local matrix is another where a transform of its parent was applied.
+        report: The report.
     """
-    place, turn, _size = obj.matrix_basis.decompose()
-    was_place, was_turn, _size = Matrix(baseline_pose(obj).tolist()).decompose()
+    is_joint = record_of(obj).role == "JOINT"  # an edit may have placed it elsewhere than its document
+    before = unflatten_pose(bone_baseline(obj)) if is_joint else baseline_pose(obj)
+    place, turn, _size = design.decompose()
+    was_place, was_turn, _size = Matrix(before.tolist()).decompose()
     what = []
     if not any(place[:]) and was_place.length > _CLEARED_TOLERANCE:
         what.append(f"{was_place.length:.3g} m")

@@ -136,7 +136,7 @@ class AttachmentReader:
         before, com = self.coms.get(part.body or "", _WORLD)
         if com is before and not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
-        report_cleared_transform(obj, self.report)
+        report_cleared_transform(obj, design, self.report)
         exact = pose_from_com(part.pose, before)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
         pose[:3, 3] = [shortest_float(x) for x in scale * pose[:3, 3] + com]  # a scaled body moves its attachments

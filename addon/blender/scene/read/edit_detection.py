@@ -7,6 +7,8 @@ the shortest number that Blender shows them as.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
 import bpy
@@ -14,8 +16,10 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ....core.bounds import half_extent
-from ....core.model import Array, Shape
+from ....core.loops.designs import adopt_assembled_values
+from ....core.model import Array, Joint, Mechanism, Shape
 from ....core.primitive_fit import has_analytic_surface, is_mesh_of_shapes
+from ....core.report import Message, Report
 from ....core.transforms import make_pose
 from ...data.access import record_of
 from ...data.baseline import baseline_pose, mesh_fingerprint
@@ -193,3 +197,79 @@ def _vertices_and_face_centers(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
     middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)
     mesh.polygons.foreach_get("center", middles)  # type: ignore[arg-type]
     return mesh_points(mesh), middles.reshape(-1, 3).astype(np.float64)
+
+
+@dataclass
+class DocumentFacts:
+    """Facts of a document, kept before its parts are changed.
+
+    Attributes:
+        names: Names of bodies, by id.
+        ends: Ids of the bodies of joints, by id.
+        joints: Names of joints, by id.
+        assembled: Initial values (size,) at which loops were assembled, by joint id, of those that differ from these
+            in the document.
+        mechanism: The mechanism, if there are such values: poses and masses of its bodies, and its joints.
+    """
+
+    names: dict[str, str]
+    ends: dict[str, tuple[str | None, str | None]]
+    joints: dict[str, str]
+    assembled: Mapping[str, Array]
+    mechanism: Mechanism | None
+
+    @classmethod
+    def of(cls, base: Mechanism, assembled: Mapping[str, Array]) -> DocumentFacts:
+        """Collect the facts of a document's mechanism."""
+        kept = Mechanism(base.name, bodies=[replace(body) for body in base.bodies]) if assembled else None
+        if kept is not None:
+            kept.joints = [replace(joint, dofs=[replace(dof) for dof in joint.dofs]) for joint in base.joints]
+        return cls(
+            {body.id: body.name for body in base.bodies},
+            {joint.id: (joint.parent, joint.child) for joint in base.joints},
+            {joint.id: joint.name for joint in base.joints},
+            assembled,
+            kept,
+        )
+
+    def adopt_assembled(self, mechanism: Mechanism) -> None:
+        """Make assembled values the initial values of a mechanism, if its joints are others than in the document."""
+        if self.mechanism is not None:
+            shown = {own: np.array([shortest_float(x) for x in values]) for own, values in self.assembled.items()}
+            adopt_assembled_values(mechanism, self.mechanism, shown)
+
+    def settle(self, mechanism: Mechanism) -> None:
+        """Remove the joints of deleted bodies, and report the deleted and the removed parts."""
+        report: Report = mechanism.report
+        lost = self.names.keys() - {body.id for body in mechanism.bodies}
+        present = {joint.id for joint in mechanism.joints}
+        for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
+            for part_id in sorted(gone):
+                report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
+        if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
+            mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
+
+    def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
+        """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
+        if joint.active or not lost & {*self.ends.get(joint.id, ())}:
+            return False
+        report.info(
+            "deleted", Message("{} {} was deleted{}", "Joint", repr(joint.name), " with its body"), where=joint.id
+        )
+        return True
+
+    def remove_orphans(self, mechanism: Mechanism) -> None:
+        """Remove and report the restraints of deleted parts; frames and lights were left out when they were read."""
+        bodies = self.names.keys() - {body.id for body in mechanism.bodies}
+        joints = self.joints.keys() - {joint.id for joint in mechanism.joints}
+        kept = []
+        for item in mechanism.restraints:
+            if item.joint in joints or bodies & {*(item.bodies or ())}:
+                mechanism.report.info(
+                    "deleted",
+                    Message("{} {} was deleted{}", "Restraint", repr(item.name), " with its body or joint"),
+                    where=item.name,
+                )
+            else:
+                kept.append(item)
+        mechanism.restraints = kept

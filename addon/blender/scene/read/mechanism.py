@@ -22,7 +22,14 @@ from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import is_renamed, record_of, settings
 from ...data.baseline import has_color_baseline
-from ...data.conversion import dofs_with_parts, mirror_plane_of, read_dofs, unflatten_pose, with_mirrored_restraints
+from ...data.conversion import (
+    assembled_values,
+    dofs_with_parts,
+    mirror_plane_of,
+    read_dofs,
+    unflatten_pose,
+    with_mirrored_restraints,
+)
 from ...data.documents import read_document
 from ...data.facts import BODY_PROPERTIES, DOF_PROPERTIES, ENGINE_PROPERTIES, WORLD_PROPERTIES, pull, shortest_float
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
@@ -40,7 +47,7 @@ from ..materials import PaintedColors, painted_colors, used_materials, was_built
 from .applied_transforms import report_cleared_transform
 from .attachments import AttachmentReader
 from .design_poses import DesignPoses, design_as_seen
-from .edit_detection import edited_pose, was_moved
+from .edit_detection import DocumentFacts, edited_pose, was_moved
 from .shapes import (
     CollisionChildren,
     are_reshaped,
@@ -138,6 +145,7 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     info: Document: objects 1 changed. All else is written as it was read
     """
     mechanism, designs, bodies, document = _read_mechanism(model)
+    document.adopt_assembled(mechanism)
     design_as_seen(designs, mechanism, bodies)
     document.remove_orphans(mechanism)
     return mechanism
@@ -184,7 +192,7 @@ def _read_mechanism(
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
     reading.children = read_collision_children(present, body_of, designs, mechanism.report)
-    before = DocumentFacts.of(base)
+    before = DocumentFacts.of(base, assembled_values({own: obj for obj, own in joints.items()}))
     coms = {body.id: (body.com, _present_com(body_of[body.id], body)) for body in base.bodies if body.id in body_of}
     reader = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # earlier releases created no objects for them
@@ -358,7 +366,7 @@ class _PartReader:
         opening, reopened = _read_opening(part, None if rewired else self.openings.get(joint.id))
         design = self.designs.of(obj)
         if was_moved(obj, design):
-            report_cleared_transform(obj, self.report)
+            report_cleared_transform(obj, design, self.report)
         moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
         if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
@@ -476,57 +484,3 @@ def _twin_id(now: str, before: str | None, copied: bool) -> str | None:
     if now == (before or ""):
         return None if copied else before
     return now or None
-
-
-@dataclass
-class DocumentFacts:
-    """Facts of a document, kept before its parts are changed: names of bodies and joints, and joints' ends, by id."""
-
-    names: dict[str, str]
-    ends: dict[str, tuple[str | None, str | None]]
-    joints: dict[str, str]
-
-    @classmethod
-    def of(cls, base: Mechanism) -> DocumentFacts:
-        """Collect the facts of a document's mechanism."""
-        return cls(
-            {body.id: body.name for body in base.bodies},
-            {joint.id: (joint.parent, joint.child) for joint in base.joints},
-            {joint.id: joint.name for joint in base.joints},
-        )
-
-    def settle(self, mechanism: Mechanism) -> None:
-        """Remove the joints of deleted bodies, and report the deleted and the removed parts."""
-        report: Report = mechanism.report
-        lost = self.names.keys() - {body.id for body in mechanism.bodies}
-        present = {joint.id for joint in mechanism.joints}
-        for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
-            for part_id in sorted(gone):
-                report.info("deleted", Message("{} {} was deleted{}", kind, repr(names[part_id]), ""), where=part_id)
-        if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
-            mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
-
-    def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
-        """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
-        if joint.active or not lost & {*self.ends.get(joint.id, ())}:
-            return False
-        report.info(
-            "deleted", Message("{} {} was deleted{}", "Joint", repr(joint.name), " with its body"), where=joint.id
-        )
-        return True
-
-    def remove_orphans(self, mechanism: Mechanism) -> None:
-        """Remove and report the restraints of deleted parts; frames and lights were left out when they were read."""
-        bodies = self.names.keys() - {body.id for body in mechanism.bodies}
-        joints = self.joints.keys() - {joint.id for joint in mechanism.joints}
-        kept = []
-        for item in mechanism.restraints:
-            if item.joint in joints or bodies & {*(item.bodies or ())}:
-                mechanism.report.info(
-                    "deleted",
-                    Message("{} {} was deleted{}", "Restraint", repr(item.name), " with its body or joint"),
-                    where=item.name,
-                )
-            else:
-                kept.append(item)
-        mechanism.restraints = kept
