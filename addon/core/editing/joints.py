@@ -29,7 +29,7 @@ from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
 from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
-from .twins import mirror_stops, reverse_restraint
+from .twins import OPPOSITE_STOPS, SIGNED_FIELDS, mirror_dof_values, reverse_restraint
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
@@ -364,8 +364,8 @@ def _reversed_values(values: Array, kind: str) -> Array:
 
 def _reversed_dof(dof: Dof) -> Dof:
     """Return a degree of freedom with the opposite sign of its values."""
-    out = replace(dof, position=-dof.position + 0.0, velocity=-dof.velocity + 0.0, rest=-dof.rest + 0.0)
-    out.lower, out.upper = mirror_stops(dof.lower, dof.upper, -1.0)
+    out = replace(dof)
+    mirror_dof_values(dof, out, -1.0, (*SIGNED_FIELDS, *OPPOSITE_STOPS))
     if DOF_SIZE[dof.kind] > 1:
         out.start, out.start_rates = (
             tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
