@@ -64,10 +64,7 @@ def paths(each: PartProperty) -> Iterator[str]:
 
 def test_each_property_that_users_edit_is_edited_here_or_a_link() -> None:
     every = {
-        f"{cls}.{each.name}"
-        for cls in PARTS
-        for each in PROPERTY_TABLES[cls]
-        if each.flow is not PropertyFlow.OPERATOR
+        f"{cls}.{each.name}" for cls in PARTS for each in PROPERTY_TABLES[cls] if each.flow is not PropertyFlow.OPERATOR
     }
     done = {f"{case.values[2]}.{case.values[3].name}" for case in edits()}
     assert every - done == LINKS | LEFT | SET_BY_OPERATOR
@@ -135,7 +132,11 @@ def state() -> dict[tuple[int, str], Any]:
     out: dict[tuple[int, str], Any] = {}
     for role in ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT"):
         for obj in parts(the_rig(), role):
-            own = {"name": obj.name, "parent": obj.parent and obj.parent.session_uid, "data": obj.data and obj.data.name}
+            own = {
+                "name": obj.name,
+                "parent": obj.parent and obj.parent.session_uid,
+                "data": obj.data and obj.data.name,
+            }
             for name in ("location", "rotation_euler", "scale"):
                 own[name] = tuple(getattr(obj, name))
             own |= dict(fields_of(obj.knuckle, "record"))
@@ -309,3 +310,28 @@ def touch(obj: Any) -> None:
         obj.data.color = obj.data.color
     for slot in obj.material_slots:
         slot.material.diffuse_color = slot.material.diffuse_color
+
+
+@pytest.mark.parametrize("scene", ["juice", "shift"])
+@pytest.mark.parametrize("type_", ["universal", "cylindrical", "screw", "prismatic", "weld"])
+def test_a_twin_of_another_type_keeps_what_is_its_own(blank: Any, tmp_path: Path, scene: str, type_: str) -> None:
+    """The type alone is mirrored: the degree of freedom that continues keeps the stops, springs and motor of the twin."""
+    unlike_twins(tmp_path, scene)
+    obj, twin, record = own_part("Dof", "left hip", "record.type")
+    its = record_of(twin).joint
+    settings(the_rig()).symmetric = False
+    its.dofs[0].use_lower = its.dofs[0].use_upper = True
+    settings(the_rig()).symmetric = True
+    fields = [field for each in PROPERTY_TABLES["Dof"] if each.flow is PropertyFlow.PANEL for field in each.fields]
+    was, place = {field: getattr(its.dofs[0], field) for field in fields}, np.array(twin.matrix_world)[:3, 3]
+    pick(obj)
+    assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert record_of(obj).joint.type == record_of(twin).joint.type == type_
+    kinds = [[dof.kind for dof in record_of(each).joint.dofs] for each in (obj, twin)]
+    assert sorted(kinds[0]) == sorted(kinds[1])
+    assert np.array(twin.matrix_world)[:3, 3] == pytest.approx(place, abs=1e-6) and twin.name == "odd hip"
+    continuing = [dof for dof in record_of(twin).joint.dofs if dof.kind in {"rotation", "screw"}]
+    if type_ not in {"prismatic", "weld"}:
+        ours = [[getattr(dof, field) for field in fields] for dof in continuing]
+        assert any(is_same(tuple(each), tuple(was.values())) for each in map(tuple, ours))
