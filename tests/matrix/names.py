@@ -293,8 +293,8 @@ NOT_EDITED: dict[str, str] = {
     "where the halves are mirrored, which no file has": "KnuckleModel.mirror KnuckleMirrorPlane.*",
     "what symmetric editing compares with": (
         "KnuckleObject.mirrored_pose KnuckleObject.mirrored_name KnuckleObject.mirrored_twin_pose "
-        "KnuckleObject.mirrored_twin_name KnuckleObject.mirrored_light "
-        "KnuckleObject.mirrored_count"
+        "KnuckleObject.mirrored_twin_name KnuckleObject.mirrored_count KnuckleMirrorState.* "
+        "KnuckleMaterial.mirrored KnuckleLight.mirrored"
     ),
     "helper objects and state of physics": (
         "KnuckleObject.inertia_proxy KnuckleObject.inertia_proxy_constraint KnuckleObject.is_inertia_proxy "

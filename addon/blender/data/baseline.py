@@ -13,17 +13,18 @@ Note:
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
 
 from ...core.model import Array
+from ..compat import active_nodes
 from .access import record_of
 from .conversion import flatten_pose, unflatten_pose
 from .datablocks import mesh_points
-from .facts import COMMON_LIGHT_VALUES, MATERIAL_COLOR_TOLERANCE, shown_value
+from .facts import COMMON_LIGHT_VALUES, MATERIAL_COLOR_TOLERANCE, shown_value, write_shown
 
 
 def baseline_values(name: str, pose: Any) -> dict[str, Any]:
@@ -144,7 +145,8 @@ def is_baseline_color(material: Any, color: Sequence[float]) -> bool:
 def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     """Record the present state of twins as symmetric: later differences are edits to be mirrored.
 
-    These are transforms, names, and the values of lights. Twins are bodies and joints, and what is on twins.
+    These are transforms, names, and the values of lights and materials. Twins are bodies and joints, and what is on
+    twins.
 
     Each of the two also has the other's, and the number of times that they were recorded: after undo, the one with the
     lower number was restored and the other was not.
@@ -154,24 +156,90 @@ def record_mirror_state(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
         record = record_of(one)
         record.mirrored_pose, record.mirrored_name = one.matrix_basis, one.name
         record.mirrored_twin_pose, record.mirrored_twin_name = other.matrix_basis, other.name
-        record.mirrored_light = json.dumps(_light_values(one)) if one.type == "LIGHT" else ""
         record.mirrored_count = count
+    for owner, other in common_datablocks(obj, twin):
+        record_common_values(owner, other)
 
 
 def edits_since_mirror(obj: bpy.types.Object) -> list[str]:
-    """Return Blender's properties, as paths from a part's object, that were edited since its twin was made symmetric.
-
-    They are those that show its pose and name, and of a light those that twins have in common.
-    """
+    """Return Blender's properties of an object that were edited since its twin was made symmetric: pose and name."""
     record = record_of(obj)
     out = [] if record.mirrored_pose == obj.matrix_basis else ["matrix_basis"]
-    if obj.name != record.mirrored_name:
-        out.append("name")
-    if obj.type == "LIGHT" and record.mirrored_light:
-        before = json.loads(record.mirrored_light)
-        out += [path for path, value in _light_values(obj).items() if value != before.get(path)]
-    return out
+    return [*out, "name"] if obj.name != record.mirrored_name else out
 
 
-def _light_values(obj: bpy.types.Object) -> dict[str, Any]:
-    return {path: shown_value(obj, path) for path in COMMON_LIGHT_VALUES}
+def common_datablocks(obj: bpy.types.Object, twin: bpy.types.Object) -> list[tuple[Any, Any]]:
+    """Return the light, or the materials, of a part that its twin has other ones for, each with that of the twin.
+
+    Shared datablocks need no mirroring; linked ones cannot be edited.
+    """
+    pairs: list[tuple[Any, Any]] = []
+    if obj.type == twin.type == "LIGHT":
+        pairs = [(obj.data, twin.data)]
+    elif obj.type == twin.type == "MESH" and len(obj.material_slots) == len(twin.material_slots) == 1:
+        pairs = [(obj.active_material, twin.active_material)]  # reading slots takes ten times as long
+    elif obj.type == twin.type == "MESH":
+        slots = zip(obj.material_slots, twin.material_slots, strict=False)
+        pairs = [(own.material, its.material) for own, its in slots]
+    return [
+        (one, other)
+        for one, other in pairs
+        if one is not None and other is not None and one != other and one.library is None and other.library is None
+    ]
+
+
+def record_common_values(owner: Any, other: Any) -> None:
+    """Record the present values of two lights, or two materials, of twins as symmetric (``record_mirror_state``).
+
+    They are in the datablock that has them, since undo restores each by itself.
+    """
+    values = [json.dumps(common_values(each)) for each in (owner, other)]
+    count = max(each.knuckle.mirrored.count for each in (owner, other)) + 1
+    for one, two, mine, its in ((owner, other, *values), (other, owner, *reversed(values))):
+        state = one.knuckle.mirrored
+        state.values, state.twin_values, state.twin_uid, state.count = mine, its, two.session_uid, count
+
+
+def has_common_values(owner: Any, other: Any) -> bool:
+    """Return whether the values of two lights or materials were recorded as those of twins."""
+    states = owner.knuckle.mirrored, other.knuckle.mirrored
+    return [state.twin_uid for state in states] == [other.session_uid, owner.session_uid]
+
+
+def edited_common_values(owner: Any) -> dict[str, Any]:
+    """Return the values of a light or material that were edited since its twin's was made symmetric, by name."""
+    before = json.loads(owner.knuckle.mirrored.values)
+    return {name: value for name, value in common_values(owner).items() if value != before.get(name, value)}
+
+
+def restored_twin_values(owner: Any, other: Any) -> dict[str, Any]:
+    """Return the values that the twin of a light or material had, if undo restored this one and not the twin."""
+    own, its = owner.knuckle.mirrored, other.knuckle.mirrored
+    return json.loads(own.twin_values) if own.count < its.count else {}
+
+
+def common_values(owner: Any) -> dict[str, Any]:
+    """Return the values of a light or material that twins have in common, by name."""
+    return {name: shown_value(owner, path) for name, path in _common_paths(owner).items()}
+
+
+def write_common_values(owner: Any, values: Mapping[str, Any]) -> None:
+    """Write values that twins have in common to a light or material; what it has not is left out."""
+    paths = _common_paths(owner)
+    for name in values.keys() & paths.keys():
+        write_shown(owner, paths[name], values[name])
+
+
+def principled_shader(material: bpy.types.Material) -> Any:
+    """Return the Principled BSDF of a material, None without one."""
+    return next((node for node in active_nodes(material) if node.type == "BSDF_PRINCIPLED"), None)
+
+
+def _common_paths(owner: Any) -> dict[str, str]:
+    """Return the RNA paths, from a light or material, of the values that twins have in common, by name."""
+    if isinstance(owner, bpy.types.Light):
+        return {path: path.removeprefix("data.") for path in COMMON_LIGHT_VALUES}
+    shader = principled_shader(owner)
+    sockets = [] if shader is None else [shader.inputs[name] for name in ("Base Color", "Alpha")]
+    inputs = {each.name: f"node_tree.{each.path_from_id('default_value')}" for each in sockets if not each.is_linked}
+    return {"diffuse_color": "diffuse_color", **inputs}

@@ -20,7 +20,13 @@ from ...core.report import Entry, Report, message_from_parts, message_parts
 from ..events.signals import notify_joint, writing_records
 from .access import original_of, record_of, settings
 from .datablocks import changed_values, update_properties
-from .facts import DOF_PROPERTIES, SHAPE_PROPERTIES, read_properties, stored_values
+from .facts import (
+    DOF_PROPERTIES,
+    SHAPE_PROPERTIES,
+    edited_attributes,
+    read_properties,
+    stored_values,
+)
 from .properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from .properties.report import KnuckleReportLine
 
@@ -308,16 +314,31 @@ def set_dof_fields(changes: Iterable[tuple[bpy.types.Object, KnuckleDof, Mapping
         for empty, dof, values in changes:
             fields = set_fields(dof, values)
             if fields:
-                changed.setdefault(empty, set()).update(fields)
+                changed.setdefault(empty, set()).update(map(dof.path_from_id, fields))
                 count += 1
-    for empty, fields in changed.items():
-        notify_dof_fields(empty, fields)
+    for empty, paths in changed.items():
+        notify_dof_values(empty, paths)
     return count
 
 
-def notify_dof_fields(empty: bpy.types.Object, fields: Collection[str]) -> None:
-    """Emit the change signal of a joint whose degrees of freedom have new values of these properties."""
-    notify_joint(empty, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
+def notify_dof_values(empty: bpy.types.Object, values: Collection[str]) -> None:
+    """Emit the change signal of a joint whose degrees of freedom have new values, given as RNA paths from the empty."""
+    fields = {path.rpartition(".")[2] for path in values}
+    notify_joint(empty, values, derived=not _CONSTRAINT_FIELDS.isdisjoint(fields))
+
+
+def edited_dof_attributes(empty: bpy.types.Object, values: Collection[str]) -> set[tuple[int, str]]:
+    """Return what an edit of values (RNA paths from the empty) changes of a joint's degrees of freedom.
+
+    Returns:
+        Index among ``dof_records`` and attribute of ``Dof``, for each.
+    """
+    return {
+        (number, name)
+        for number, dof in enumerate(dof_records(empty))
+        for path in (f"{dof.path_from_id()}.",)
+        for name in edited_attributes(dof, DOF_PROPERTIES, {each.removeprefix(path) for each in values})
+    }
 
 
 #: Degrees of freedom of a bone, each with the property and index that poses it.

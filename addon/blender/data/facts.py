@@ -356,7 +356,7 @@ SHAPE_PROPERTIES: PropertyTable = (
     PoseProperty("pose", _BLENDER, shown="matrix_basis", tolerance=ROTATION_ENTRY_TOLERANCE),
     ValueProperty("visual"),
     ValueProperty("collision"),
-    ColorProperty("color", _BLENDER, shown="active_material.diffuse_color", tolerance=COLOR_TOLERANCE),
+    ColorProperty("color", _BLENDER, shown="active_material.diffuse_color", tolerance=COLOR_TOLERANCE, is_common=True),
     OptionalTextProperty("mesh"),
     SpheresProperty("spheres"),
 )
@@ -444,17 +444,36 @@ def shown_value(obj: Any, path: str) -> Any:
     return value if isinstance(value, (str, bool, int, float)) else list(value)
 
 
+def write_shown(obj: Any, path: str, value: Any) -> None:
+    """Set Blender's property at a path from an object, or from another datablock, if it has another value."""
+    owner, _, name = path.rpartition(".")
+    if shown_value(obj, path) != value:
+        setattr(obj.path_resolve(owner) if owner else obj, name, value)
+
+
 def copy_shown(paths: Collection[str], source: Any, target: Any) -> None:
     """Copy the values of Blender's properties at some paths from an object to another."""
     for path in paths:
-        value, (owner, _, name) = shown_value(source, path), path.rpartition(".")
-        if shown_value(target, path) != value:
-            setattr(target.path_resolve(owner), name, value)
+        write_shown(target, path, shown_value(source, path))
 
 
 def stored_fields(table: PropertyTable) -> tuple[str, ...]:
     """Return the properties of a record that store the values of a table."""
     return tuple(field for each in table if isinstance(each, ValueProperty) for field in each.fields)
+
+
+def edited_attributes(record: Any, table: PropertyTable, fields: Collection[str]) -> set[str]:
+    """Return the attributes of a part that an edit of some properties of its record changes.
+
+    An absent value, such as a stop that is off, is changed only by the property that tells whether it is there.
+    """
+    return {
+        each.name
+        for each in table
+        if isinstance(each, ValueProperty)
+        and not set(each.fields).isdisjoint(fields)
+        and (each.fields[0] in fields or each.read(record) is not None)
+    }
 
 
 def copy_fields(table: PropertyTable, source: Any, target: Any) -> None:

@@ -20,7 +20,7 @@ from ...core.editing.edits import Edit, with_joints
 from ...core.editing.limbs import Limb
 from ...core.editing.mirroring import mirror_values
 from ...core.editing.sides import pairs_by_twin
-from ...core.editing.twins import flip_between, mirror_joint_settings, mirror_pose, retype_twin, twin_dof_maps
+from ...core.editing.twins import flip_between, mirror_pose, retype_twin, twin_dof_maps
 from ...core.kinematics import joint_frame_world
 from ...core.model import Array, Mechanism, Plane, body_by_id, joint_by_id
 from ...core.report import Message, Report
@@ -65,13 +65,13 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
 
 
 def _retype_twin(mechanism: Mechanism, own: str, its: str, plane: Plane, present: RigState) -> Edit:
-    """Give the twin of a joint the mirrored degrees of freedom of the joint."""
+    """Give the twin of a joint the mirrored degrees of freedom of the joint; those that continue keep their values."""
     joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
     body_twins = pairs_by_twin(mechanism.bodies)
     image = retype_twin(joints[own], plane, body_twins, bodies, joints[its])
     edit = edits.change_dofs(mechanism, its, image.type, image.dofs, _seen(present, mechanism, its))
-    alike = mirror_joint_settings(joints[own], plane, body_twins, bodies, joint_by_id(edit.after)[its])
-    return Edit(mechanism, with_joints(edit.after, [alike]), edit.joints)
+    kept = edits.keep_continuing_values(joints[its], joint_by_id(edit.after)[its], edit.joints[its])
+    return Edit(mechanism, with_joints(edit.after, [kept]), edit.joints)
 
 
 def swap_joint_ends(empty: bpy.types.Object, twin: bpy.types.Object | None = None) -> Report:

@@ -6,12 +6,12 @@ register, so that this module imports none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import bpy
 
@@ -22,8 +22,8 @@ class Signal(Enum):
     """Signals, with what their handlers are called with."""
 
     JOINT = "joint"  # the empty of a joint after an edit of what limits and constraints derive from
-    VALUE = "joint value"  # the empty of a joint after an edit of any value of its record
-    BODY = "body"  # a body
+    VALUE = "joint value"  # the empty of a joint, and the edited values of its record as RNA paths from the object
+    BODY = "body"  # a body, and its edited values likewise
     DRIVE = "drive"  # the armature data; so for the next two
     WORLD = "world"
     GROUND = "ground"
@@ -84,15 +84,34 @@ def update_callback(*signals: Signal) -> Callable[..., None]:
     return update
 
 
-def notify_joint(empty: bpy.types.Object, derived: bool) -> None:
+def notify_joint(empty: bpy.types.Object, values: Collection[str], derived: bool) -> None:
     """Emit the change signals of a joint whose record was edited within ``writing_records``.
 
-    ``derived``: whether limits and constraints derive from the edited values.
+    Args:
+        empty: The joint's empty.
+        values: RNA paths of the edited values from the empty.
+        derived: Whether limits and constraints derive from them.
     """
     if derived:
         emit(Signal.JOINT, empty)
-    emit(Signal.VALUE, empty)
+    emit(Signal.VALUE, empty, values)
 
 
-joint_changed = update_callback(Signal.JOINT, Signal.VALUE)
-value_changed = update_callback(Signal.VALUE)
+def value_callback(field: str, derived: bool = False) -> Callable[..., None]:
+    """Return an update function for the property ``field`` of a degree of freedom (``notify_joint``)."""
+
+    def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+        if not is_writing():
+            notify_joint(cast(bpy.types.Object, self.id_data), {self.path_from_id(field)}, derived)
+
+    return update
+
+
+def body_callback(field: str) -> Callable[..., None]:
+    """Return an update function for the property ``field`` of a body's record."""
+
+    def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+        if not is_writing():
+            emit(Signal.BODY, self.id_data, {self.path_from_id(field)})
+
+    return update

@@ -25,7 +25,7 @@ from ..data.conversion import (
     assembled_values,
     dof_records,
     flatten_pose,
-    notify_dof_fields,
+    notify_dof_values,
     set_fields,
     store_mirrored_restraints,
     with_mirrored_restraints,
@@ -34,7 +34,7 @@ from ..data.conversion import (
 )
 from ..data.copied_mechanisms import copy_into_same_collections, copy_part
 from ..data.documents import read_document
-from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, JOINT_PROPERTIES, differing_values, push, stored_fields
+from ..data.facts import BODY_PROPERTIES, DOF_PROPERTIES, JOINT_PROPERTIES, differing_values, push
 from ..data.properties.joint import KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..data.queries import file_name, parts, parts_by_id, record_deletion
@@ -268,10 +268,14 @@ def _update_joint(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Ed
     """Write a joint with other values to its record, and emit its signals once; return whether anything changed."""
     with writing_records():
         changed = write_joint_record(empty, joint, before, edit, {})
-    if "joint.twin" in changed:
+    if record_of(empty).path_from_id("twin") in changed:
         emit(Signal.TWIN, empty)
-    if not changed.isdisjoint(stored_fields(DOF_PROPERTIES)):
-        notify_dof_fields(empty, changed)
+    own = record_of(empty).joint
+    values = {
+        path for path in changed if path.startswith(tuple(f"{own.path_from_id(each)}[" for each in ("dofs", "parts")))
+    }
+    if values:
+        notify_dof_values(empty, values)
     return bool(changed)
 
 
@@ -463,26 +467,24 @@ def write_joint_record(empty: bpy.types.Object, joint: Joint, before: Joint, edi
         bodies: Objects of the mechanism's bodies, by id.
 
     Returns:
-        The names of the properties that changed: of degrees of freedom, and of the joint itself with ``joint.``.
+        RNA paths, from the empty, of the properties that changed.
     """
-    record, changed = (
-        record_of(empty).joint,
-        {f"joint.{name}" for name in differing_values(JOINT_PROPERTIES, joint, before)},
-    )
+    record = record_of(empty).joint
+    changed = {record.path_from_id(name) for name in differing_values(JOINT_PROPERTIES, joint, before)}
     push(record, JOINT_PROPERTIES, joint, before)
     if (joint.parent, joint.child) != (before.parent, before.child):
         record.parent, record.child = (bodies.get(end or "") for end in (joint.parent, joint.child))
         record.at_world = joint.parent is None or joint.child is None
-        changed |= {"joint.parent", "joint.child"}
+        changed |= {record.path_from_id("parent"), record.path_from_id("child")}
     if joint.dofs is not before.dofs:
         changed |= _write_dofs(empty, joint, before, edit.joints.get(joint.id))
     _write_assembled_values(record, joint.dofs, edit.assembled.get(joint.id))
     if joint.twin != before.twin:
         record_of(empty).twin = joint.twin or ""
-        changed.add("joint.twin")
+        changed.add(record_of(empty).path_from_id("twin"))
     if joint.name != before.name:
         _write_name(empty, joint, before)
-        changed.add("joint.name")
+        changed.add("name")
     return changed
 
 
@@ -492,7 +494,7 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
     A stop that is removed keeps its value in the record, for when it is switched on again.
 
     Returns:
-        The names of the properties that changed.
+        RNA paths, from the empty, of the properties that changed.
     """
     record, goes = record_of(empty).joint, None if edit is None else edit.numbers
     if goes is None and _is_same_layout(record, joint.dofs):
@@ -500,8 +502,11 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
             own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
         now, old = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
         every = zip(dof_records(empty), now, old, strict=True)
-        fields = (set_fields(kept, differing_values(DOF_PROPERTIES, dof, was)) for kept, dof, was in every)
-        return set[str]().union(*fields)
+        return {
+            kept.path_from_id(field)
+            for kept, dof, was in every
+            for field in set_fields(kept, differing_values(DOF_PROPERTIES, dof, was))
+        }
     marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
     assembled = assembled_values({joint.id: empty}).get(joint.id)
     record.dofs.clear()
@@ -511,7 +516,7 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
         kept.is_marked = bool(marked.get(at.start))
     if assembled is not None and edit is not None:
         _write_assembled_values(record, joint.dofs, edit.converted(assembled[None])[0])
-    return {"dofs"}
+    return {record.path_from_id("dofs")}
 
 
 def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: Array | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ..compat import active_nodes, ensure_node_tree, rename_datablock
-from ..data.baseline import has_color_baseline, is_baseline_color, record_color_baseline
+from ..compat import ensure_node_tree, rename_datablock
+from ..data.baseline import has_color_baseline, is_baseline_color, principled_shader, record_color_baseline
 from ..data.facts import MATERIAL_COLOR_TOLERANCE
 
 MaterialColor = tuple[float, float, float, float]
@@ -96,7 +96,7 @@ def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
 
     It is None where the shader's color is linked to a node.
     """
-    shader: Any = next((node for node in active_nodes(material) if node.type == "BSDF_PRINCIPLED"), None)
+    shader = principled_shader(material)
     shown = material.diffuse_color[:]
     if shader is None:
         return shown

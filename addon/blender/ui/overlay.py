@@ -6,7 +6,7 @@ renders the view with its overlays to an image; Blender leaves draw handlers out
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -180,12 +180,12 @@ def _on_scene_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | N
             overlay.update_joint_index(update.id.original)
 
 
-def _on_joint_edit(empty: bpy.types.Object) -> None:
+def _on_joint_edit(empty: bpy.types.Object, _values: Collection[str]) -> None:
     overlay.update_joint_index(empty)
     state_of(_Drawing).batches = None
 
 
-def _on_part_edit(_part: bpy.types.Object) -> None:
+def _on_part_edit(_part: bpy.types.Object, _values: Collection[str] = ()) -> None:
     invalidate_overlay()
 
 

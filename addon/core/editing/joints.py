@@ -27,16 +27,8 @@ from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
-from .edits import (
-    Edit,
-    JointEdit,
-    change_of_values,
-    convert_values,
-    with_bodies,
-    with_joints,
-    with_restraints,
-)
-from .twins import mirror_stops, reverse_restraint
+from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
+from .twins import OPPOSITE_STOPS, SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_dof_values, reverse_restraint
 
 #: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
@@ -84,6 +76,25 @@ def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[
         set_initial_values(made, convert_values(joint.dofs, dofs, start))
     edit = change_of_values(joint.dofs, dofs, seen)
     return Edit(mechanism, with_joints(mechanism, [replace(joint, type=type_, dofs=made)]), {joint_id: edit})
+
+
+def keep_continuing_values(before: Joint, after: Joint, change: JointEdit) -> Joint:
+    """Return a joint that got other degrees of freedom, with its own stops, springs and motors where they continue.
+
+    Args:
+        before: The joint before.
+        after: The joint with other degrees of freedom, and with the initial values that it is to have.
+        change: The change of its values (``change_of_values``).
+    """
+    out = replace(after, dofs=[replace(dof) for dof in after.dofs])
+    old, new = ({at.start: dof for dof, at in dof_slices(each.dofs)} for each in (before, out))
+    for was, (now, factor) in (change.numbers or {}).items():
+        if was not in old or now not in new:
+            continue  # another coordinate of a ball or free block
+        fields = [*UNSIGNED_FIELDS, *SIGNED_FIELDS, *OPPOSITE_STOPS]
+        mirror_dof_values(old[was], new[now], factor, [name for name in fields if name != "position"])
+        new[now].start_rates, new[now].parts = old[was].start_rates, deepcopy(old[was].parts)
+    return out
 
 
 # ---------------------------------------------------------------- values
@@ -344,8 +355,8 @@ def _reversed_values(values: Array, kind: str) -> Array:
 
 def _reversed_dof(dof: Dof) -> Dof:
     """Return a degree of freedom with the opposite sign of its values."""
-    out = replace(dof, position=-dof.position + 0.0, velocity=-dof.velocity + 0.0, rest=-dof.rest + 0.0)
-    out.lower, out.upper = mirror_stops(dof.lower, dof.upper, -1.0)
+    out = replace(dof)
+    mirror_dof_values(dof, out, -1.0, (*SIGNED_FIELDS, *OPPOSITE_STOPS))
     if DOF_SIZE[dof.kind] > 1:
         out.start, out.start_rates = (
             tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)

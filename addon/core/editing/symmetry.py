@@ -21,6 +21,7 @@ from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
     SIGNED_FIELDS,
     UNSIGNED_FIELDS,
+    EditedValues,
     mirror_body,
     mirror_joint,
     mirror_joint_settings,
@@ -328,19 +329,26 @@ def mirror_twins(
 
 
 def copy_values_to_twins(
-    mechanism: Mechanism, joints: Iterable[str], plane: Plane, assembled: Mapping[str, Array] = _NO_VALUES
+    mechanism: Mechanism,
+    joints: Iterable[str],
+    plane: Plane,
+    assembled: Mapping[str, Array] = _NO_VALUES,
+    edited: EditedValues | None = None,
 ) -> Edit:
     """Copy stops, initial values, springs and motors of joints to their twins, mirrored; nothing moves.
 
-    Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``.
+    Only degrees of freedom whose axes are mirror images are copied. Arguments as for ``mirror_twins``; ``edited`` are
+    the values to copy, None for all.
     """
+    begins = edited is None or any(name in {"position", "start"} for _number, name in edited)
     known, body_twins = body_by_id(mechanism), pairs_by_twin(mechanism.bodies)
     every, paired = joint_by_id(mechanism), pairs_by_twin(mechanism.joints)
     twins, begun = list[Joint](), dict[str, Array]()
     for own in joints:
         joint, twin = every[own], every[paired[own]]
-        twins.append(mirror_joint_settings(joint, plane, body_twins, known, twin))
-        begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
+        twins.append(mirror_joint_settings(joint, plane, body_twins, known, twin, edited))
+        if begins:
+            begun |= _assembled_image(joint, twins[-1], plane, body_twins, known, assembled)
     return Edit(mechanism, with_joints(mechanism, twins), assembled=begun)
 
 

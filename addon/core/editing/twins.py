@@ -11,7 +11,7 @@ of ``q`` by ``f(q)`` becomes one of ``-q`` by ``-f(-q)``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import permutations, product
@@ -55,6 +55,9 @@ _AXIS_FLIPS = [flip for flip in _FLIPS if np.abs(np.diag(flip)).sum() == 3.0]
 _UPRIGHT_FLIPS = [flip for flip in _AXIS_FLIPS if flip[2, 2] > 0.0]
 _UPRIGHT_SHAPES = {"cone", "pyramid", "hemisphere", "plane"}
 _X_FLIP = np.diag([-1.0, 1.0, 1.0])
+#: Tolerance of positions, as a share of their coordinates, and of rotations, in which a part was not moved: rounding to
+#: 32 bits.
+_MOVED_TOLERANCE = 1e-6
 
 
 def default_flip(plane: Plane) -> Array:
@@ -96,11 +99,19 @@ def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     return plane.reflection @ pose @ make_pose(flip)
 
 
+def nearest_image(pose: Array, twin: Array, reflection: Array) -> Array:
+    """Return the mirror image (4, 4) of a part's pose (4, 4) in the axes nearest to those of its ``twin`` (4, 4).
+
+    ``reflection`` as for ``mirror_change``.
+    """
+    return reflection @ pose @ make_pose(_axes_flip(pose, twin, reflection))
+
+
 def mirror_change(poses: Sequence[Array], scales: Sequence[Array], reflection: Array) -> tuple[Array, Array]:
     """Compute the pose (4, 4) and scale (3,) of a part's twin after the part was moved, rotated or scaled.
 
-    The twin keeps its own axes and its own scale in relation to the part's. Along axes where either was flat it gets
-    the part's scale.
+    The twin keeps its position if the part was not moved, and its rotation if the part was not rotated. It keeps its own
+    axes, and its own scale in relation to the part's. Along axes where either was flat it gets the part's scale.
 
     Args:
         poses: Poses (4, 4) of the part before and after, and of the twin.
@@ -111,7 +122,13 @@ def mirror_change(poses: Sequence[Array], scales: Sequence[Array], reflection: A
     flip = _axes_flip(before, twin, reflection)
     was, own = (np.abs(flip).T @ scale for scale in scales[:2])
     flat = (was == 0.0) | (scales[2] == 0.0)
-    return reflection @ now @ make_pose(flip), np.where(flat, own, scales[2] * own / np.where(flat, 1.0, was))
+    image = reflection @ now @ make_pose(flip)
+    reach = _MOVED_TOLERANCE * float(np.abs(before[:3, 3]).max())
+    if np.abs(now[:3, 3] - before[:3, 3]).max() <= reach:
+        image[:3, 3] = twin[:3, 3]
+    if np.abs(now[:3, :3] - before[:3, :3]).max() <= _MOVED_TOLERANCE:
+        image[:3, :3] = twin[:3, :3]
+    return image, np.where(flat, own, scales[2] * own / np.where(flat, 1.0, was))
 
 
 def _nearest_flip(seen: Array, flips: list[Array], usual: Array) -> Array:
@@ -248,14 +265,20 @@ def mirror_joint(
 
 
 def mirror_joint_settings(
-    joint: Joint, plane: Plane, body_twins: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
+    joint: Joint,
+    plane: Plane,
+    body_twins: Mapping[str, str],
+    bodies: Mapping[str, Body],
+    twin: Joint,
+    edited: EditedValues | None = None,
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``.
+    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``, ``edited``
+    as for ``mirror_dofs``.
     """
     out = deepcopy(twin)
-    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies))
+    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies), edited)
     return out
 
 
@@ -322,29 +345,41 @@ UNSIGNED_FIELDS = (
 )  # fmt: skip
 #: Fields that change their sign with the value.
 SIGNED_FIELDS = ("position", "velocity", "rest")
+#: Stops, each of which is the image of the other one where the value changes its sign.
+OPPOSITE_STOPS = {"lower": "upper", "upper": "lower"}
+#: Fields of a single degree of freedom, and of a ball or free block, that are mirrored.
+_SINGLE_FIELDS, _BLOCK_FIELDS = (*UNSIGNED_FIELDS, *SIGNED_FIELDS, *OPPOSITE_STOPS), ("start", "start_rates")
+#: Values of a joint: index of a degree of freedom, where its single axes follow all others, and name of the field.
+EditedValues = Collection[tuple[int, str]]
 
 
-def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[str]:
+def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...], edited: EditedValues | None = None) -> list[str]:
     """Set a twin's stops, initial values, springs and motors from the joint's.
 
     Args:
         joint: The joint.
         twin: Its twin, which is changed.
         parts: The mapping of their values (see ``mirroring.match_dofs``).
+        edited: Values to mirror; None: all.
 
     Returns:
         Names of what cannot be mirrored: the stops and springs of single axes of balls whose axes are oblique.
     """
     own, its = ({values.start: dof for dof, values in dof_slices(each.dofs)} for each in (joint, twin))
+    order = [id(dof) for dof in (*joint.dofs, *(axis for dof in joint.dofs for axis in dof.parts))]
     left_out = []
+
+    def chosen(dof: Dof, fields: Iterable[str]) -> list[str]:
+        return [name for name in fields if edited is None or (order.index(id(dof)), name) in edited]
+
     for part in parts:
         source, target = own[part.of[0]], its[part.to[0]]
         if len(part.of) == 1:
-            _copy_dof(source, target, float(part.matrix[0, 0]))
+            mirror_dof_values(source, target, float(part.matrix[0, 0]), chosen(source, _SINGLE_FIELDS))
             continue
-        for name in UNSIGNED_FIELDS:
+        for name in chosen(source, UNSIGNED_FIELDS):
             setattr(target, name, getattr(source, name))
-        for name in ("start", "start_rates"):
+        for name in chosen(source, _BLOCK_FIELDS):
             numbers = part.matrix @ np.array(getattr(source, name) or [0.0] * len(part.of))
             setattr(target, name, tuple((numbers + 0.0).tolist()) if numbers.any() else ())
         if not source.parts and not target.parts:
@@ -353,23 +388,21 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[st
             left_out.append("stops and springs of the single axes")
             continue
         for row, column in enumerate(np.abs(part.matrix).argmax(axis=1)):
-            _copy_dof(source.parts[column], target.parts[row], float(part.matrix[row, column]))
+            axis = source.parts[column]
+            mirror_dof_values(axis, target.parts[row], float(part.matrix[row, column]), chosen(axis, _SINGLE_FIELDS))
     return left_out
 
 
-def _copy_dof(source: Dof, target: Dof, sign: float) -> None:
-    for name in UNSIGNED_FIELDS:
-        setattr(target, name, getattr(source, name))
-    for name in SIGNED_FIELDS:
-        setattr(target, name, sign * getattr(source, name) + 0.0)
-    target.lower, target.upper = mirror_stops(source.lower, source.upper, sign)
-
-
-def mirror_stops(lower: float | None, upper: float | None, sign: float) -> tuple[float | None, float | None]:
-    """Return the stops of a twin whose value is ``sign`` times the joint's."""
-    if sign > 0.0:
-        return lower, upper
-    return (None if upper is None else -upper + 0.0), (None if lower is None else -lower + 0.0)
+def mirror_dof_values(source: Dof, target: Dof, sign: float, fields: Iterable[str]) -> None:
+    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times its own."""
+    for name in fields:
+        value = getattr(source, name)
+        if name in SIGNED_FIELDS:
+            setattr(target, name, sign * value + 0.0)
+        elif name in OPPOSITE_STOPS and sign < 0.0:
+            setattr(target, OPPOSITE_STOPS[name], None if value is None else -value + 0.0)
+        else:
+            setattr(target, name, value)
 
 
 #: Axis along which a distance is measured, by its type in lower case.

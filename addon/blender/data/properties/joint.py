@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import Signal, emit, is_writing, joint_changed, value_changed
+from ...events.signals import Signal, emit, is_writing, value_callback
 
 
 class KnuckleRestraint(bpy.types.PropertyGroup):
@@ -104,7 +104,7 @@ def _initial_value_changed(self: KnuckleDof, context: bpy.types.Context) -> None
     """Begin at an initial value that the user typed, not where the loops were assembled."""
     if not is_writing():
         self.assembled = False
-    value_changed(self, context)
+    value_callback("position")(self, context)
 
 
 class KnuckleDof(bpy.types.PropertyGroup):
@@ -115,13 +115,21 @@ class KnuckleDof(bpy.types.PropertyGroup):
         name="Axis", description="Direction of the axis, relative to the joint", size=3, default=(0.0, 0.0, 1.0)
     )
     use_lower: BoolProperty(
-        name="Lower Stop", description="Stop the joint at its lower stop (joint limit)", update=joint_changed
+        name="Lower Stop",
+        description="Stop the joint at its lower stop (joint limit)",
+        update=value_callback("use_lower", derived=True),
     )
-    lower: FloatProperty(name="Lower", description="Smallest joint value (rad or m)", update=joint_changed)
+    lower: FloatProperty(
+        name="Lower", description="Smallest joint value (rad or m)", update=value_callback("lower", derived=True)
+    )
     use_upper: BoolProperty(
-        name="Upper Stop", description="Stop the joint at its upper stop (joint limit)", update=joint_changed
+        name="Upper Stop",
+        description="Stop the joint at its upper stop (joint limit)",
+        update=value_callback("use_upper", derived=True),
     )
-    upper: FloatProperty(name="Upper", description="Largest joint value (rad or m)", update=joint_changed)
+    upper: FloatProperty(
+        name="Upper", description="Largest joint value (rad or m)", update=value_callback("upper", derived=True)
+    )
     lower_angle: FloatProperty(
         name="Lower", description="Smallest joint angle", subtype="ANGLE", get=_LOWER[0], set=_LOWER[1]
     )
@@ -161,7 +169,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
     velocity: FloatProperty(
         name="Initial Velocity",
         description="Joint velocity (rad/s or m/s) with which a simulation begins",
-        update=value_changed,
+        update=value_callback("velocity"),
     )
     velocity_angle: _angle_property(
         "Initial Velocity", "Joint velocity with which a simulation begins, per second", "velocity"
@@ -169,49 +177,49 @@ class KnuckleDof(bpy.types.PropertyGroup):
     damping: FloatProperty(
         name="Damping",
         description="Torque or force against the velocity, in proportion to it (N m s/rad or N s/m)",
-        update=joint_changed,
+        update=value_callback("damping", derived=True),
     )
     friction: FloatProperty(
         name="Friction",
         description="Dry friction of the joint: torque or force against motion at any speed (N m or N)",
-        update=value_changed,
+        update=value_callback("friction"),
     )
     stiffness: FloatProperty(
         name="Stiffness",
         description="Stiffness of the joint's spring, toward its rest value (N m/rad or N/m)",
-        update=joint_changed,
+        update=value_callback("stiffness", derived=True),
     )
     rest: FloatProperty(
         name="Spring Rest",
         description="Joint value (rad or m) at which the joint's spring exerts nothing",
-        update=value_changed,
+        update=value_callback("rest"),
     )
     rest_angle: _angle_property("Spring Rest", "Joint angle at which the joint's spring exerts nothing", "rest")
     armature: FloatProperty(
         name="Rotor Inertia",
         description="Inertia of the motor's rotor, at the joint (kg m² or kg)",
-        update=value_changed,
+        update=value_callback("armature"),
     )
     gain: FloatProperty(
-        name="Gain", description="Motor command per tracking error (Juice's control law)", update=value_changed
+        name="Gain", description="Motor command per tracking error (Juice's control law)", update=value_callback("gain")
     )
     max_force: FloatProperty(
         name="Max Force",
         description="Largest torque or force of the servo (N m or N); 0 is none in Juice, no limit elsewhere",
         min=0.0,
-        update=value_changed,
+        update=value_callback("max_force"),
     )
     servo_stiffness: FloatProperty(
         name="Stiffness",
         description="Torque or force per error under PD (N m/rad or N/m); automatic if damping is 0 too",
         min=0.0,
-        update=value_changed,
+        update=value_callback("servo_stiffness"),
     )
     servo_damping: FloatProperty(
         name="Damping",
         description="Torque or force per error rate under PD (N m s/rad or N s/m)",
         min=0.0,
-        update=value_changed,
+        update=value_callback("servo_damping"),
     )
     actuator: StringProperty(name="Actuator", description="Kind of motor in the file", default="servo")
     file_sign: FloatProperty(

@@ -22,7 +22,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import Signal, update_callback
+from ...events.signals import Signal, body_callback, update_callback
 from ...locale import CONTEXT
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
@@ -133,19 +133,18 @@ class KnuckleObject(bpy.types.PropertyGroup):
     mirrored_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix at that time")
     mirrored_twin_name: StringProperty(description="Name of the twin at that time")
     mirrored_twin_pose: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="Local matrix of the twin then")
-    mirrored_light: StringProperty(description="Values of a light at that time that twins have in common, as JSON")
     mirrored_count: IntProperty(description="Number of times that the two were mirrored")
     shapes: CollectionProperty(type=KnuckleShape)
     joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)
     com: FloatVectorProperty(size=3, description="Center of mass, which is the object's origin, in the body's own axes")
     gravity: BoolProperty(description="Gravity pulls on the body", default=True)
     collidable: BoolProperty(description="The body collides with others", default=True)
-    immobile: BoolProperty(name="Immobile", description="The body never moves", update=update_callback(Signal.BODY))
+    immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_callback("immobile"))
     active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
     scenery: BoolProperty(description="A floor or a wall: large and fixed. It is rendered, but the camera ignores it")
     shape: IntProperty(description="Index of a collision shape among its body's shapes", default=-1)
     mass: FloatProperty(
-        name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=update_callback(Signal.BODY)
+        name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_callback("mass")
     )
     has_tensor: BoolProperty(description="The file has physically possible moments of inertia for the body")
     tensor: FloatVectorProperty(
@@ -167,10 +166,26 @@ class KnuckleObject(bpy.types.PropertyGroup):
     rest_parent_inverse: FloatVectorProperty(size=16, description="Parent inverse matrix without the simulation")
 
 
+class KnuckleMirrorState(bpy.types.PropertyGroup):
+    """Values of a light or material that twins have in common, as they were last mirrored."""
+
+    values: StringProperty(description="Values by name, as JSON")
+    twin_values: StringProperty(description="Those of the twin's datablock at that time")
+    twin_uid: IntProperty(description="Number of the twin's datablock in the session")
+    count: IntProperty(description="Number of times that the two were mirrored")
+
+
 class KnuckleMaterial(bpy.types.PropertyGroup):
-    """Color with which we created a material, to detect that the user changed it."""
+    """Color with which we created a material, to detect that the user changed it, and what twins have of it."""
 
     baseline_color: FloatVectorProperty(size=4, default=(-1.0,) * 4, description="Linear RGBA; negative for none")
+    mirrored: PointerProperty(type=KnuckleMirrorState)
+
+
+class KnuckleLight(bpy.types.PropertyGroup):
+    """State of a light that belongs to a part with a twin."""
+
+    mirrored: PointerProperty(type=KnuckleMirrorState)
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
@@ -435,7 +450,9 @@ CLASSES = (
     *JOINT_CLASSES,
     KnuckleMirrorPlane,
     KnuckleObject,
+    KnuckleMirrorState,
     KnuckleMaterial,
+    KnuckleLight,
     KnuckleBone,
     KnuckleControls,
     KnuckleAssembly,
@@ -447,6 +464,7 @@ POINTERS: tuple[tuple[Any, type], ...] = (
     (bpy.types.Object, KnuckleObject),
     (bpy.types.Bone, KnuckleBone),
     (bpy.types.Material, KnuckleMaterial),
+    (bpy.types.Light, KnuckleLight),
     (bpy.types.Armature, KnuckleModel),
     (bpy.types.Action, KnuckleAction),
 )

@@ -1,8 +1,10 @@
 """Symmetric editing: edits of one side of a mechanism with Blender's own tools are mirrored to the other side.
 
-Twins are bodies and joints, and the collision shapes, reference frames and lights on them. Changed ones are compared
-with the state at which their twin was last made symmetric (``data.baseline``). It is stored in the .blend, and so in
-every undo step: at any step it shows which of the two sides was edited.
+Twins are bodies and joints, and the collision shapes, reference frames and lights on them. The image of an edited
+property alone is written to the twin: where twins differ otherwise, they still do. Values of records tell which was
+edited (``events.signals``). Objects, lights and materials are compared with the state at which their twin was last made
+symmetric (``data.baseline``). It is stored in the .blend, and so in every undo step: at any step it shows which of the
+two sides was edited, and what the other one had.
 """
 
 from __future__ import annotations
@@ -18,15 +20,26 @@ from mathutils import Matrix
 
 from ....core.editing.sides import counterpart_names
 from ....core.editing.symmetry import copy_body_values, copy_values_to_twins
-from ....core.editing.twins import mirror_change, reflection_on
+from ....core.editing.twins import mirror_change, nearest_image, reflection_on
 from ....core.model import Array, Plane
 from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
-from ...data.baseline import are_reference_points_moved, edits_since_mirror, record_mirror_state
-from ...data.conversion import assembled_values
+from ...data.baseline import (
+    are_reference_points_moved,
+    common_datablocks,
+    common_values,
+    edited_common_values,
+    edits_since_mirror,
+    has_common_values,
+    record_common_values,
+    record_mirror_state,
+    restored_twin_values,
+    write_common_values,
+)
+from ...data.conversion import assembled_values, edited_dof_attributes
 from ...data.datablocks import still_exists
-from ...data.facts import COMMON_BODY_VALUES, copy_shown
-from ...data.queries import parts_by_role, rigs_in, twins_among, twins_by_part
+from ...data.facts import BODY_PROPERTIES, COMMON_BODY_VALUES, edited_attributes
+from ...data.queries import parts, parts_by_role, rigs_in, twins_among, twins_by_part
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...events.handlers import Handlers, connect, disconnect
 from ...events.runtime_state import RuntimeState, end_state, state_of
@@ -119,22 +132,14 @@ def _bone_role(bone: bpy.types.Bone) -> tuple[str, str, int]:
     return record.joint, record.root if not record.joint else "", record.step
 
 
-# ---------------------------------------------------------------- transforms and lights
-
-
-def mirror_properties(obj: bpy.types.Object, twin: bpy.types.Object, plane: Plane) -> None:
-    """Write what was edited of a part since the last symmetric state to its twin, except for the name."""
-    edited = edits_since_mirror(obj)
-    if "matrix_basis" in edited:
-        _mirror_transform(obj, twin, _parents_reflection(obj, twin, plane))
-    copy_shown([path for path in edited if path.startswith("data.")], obj, twin)
+# ---------------------------------------------------------------- transforms
 
 
 def _mirror_transform(obj: bpy.types.Object, twin: bpy.types.Object, reflection: Array) -> None:
     """Mirror the change of a part's local matrix, unless *Apply* (Ctrl+A) made it and nothing was seen to move."""
     before, (own, its) = record_of(obj).mirrored_pose, (_DesignFactors.of(each) for each in (obj, twin))
     now, there = own.design(obj.matrix_basis), its.design(twin.matrix_basis)
-    if own.are_other and (_is_same(now, before) or _is_same(_changed(now, now, there, reflection), there)):
+    if own.are_other and (_is_same(now, before) or _is_image(now, there, reflection)):
         return
     twin.matrix_basis = its.local(_changed(own.design(before), now, there, reflection))
 
@@ -145,6 +150,11 @@ def _changed(before: Matrix, now: Matrix, twin: Matrix, reflection: Array) -> Ma
     poses, scales = [rigid_matrix(each) for each in matrices], [np.array(each.to_scale()) for each in matrices]
     image, scale = mirror_change(poses, scales, reflection)
     return Matrix((image @ np.diag([*scale, 1.0])).tolist())
+
+
+def _is_image(now: Matrix, twin: Matrix, reflection: Array) -> bool:
+    pose, its = rigid_matrix(now), rigid_matrix(twin)
+    return _is_same(Matrix(nearest_image(pose, its, reflection).tolist()), Matrix(its.tolist()))
 
 
 def _is_same(one: Matrix, other: Matrix) -> bool:
@@ -287,7 +297,7 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
     for uid, twin in _find_twins(rig, weighed).items() if weighed else ():
         store_typed_mass(weighed[uid])
         apply_masses(weighed[uid])
-        _mirror_body_values(weighed[uid], twin)
+        _mirror_body_values(weighed[uid], twin, {record_of(twin).path_from_id("mass")})
     touched = {obj.session_uid: obj for obj in changed if edits_since_mirror(obj)}
     found = _find_twins(rig, touched) if touched else {}
     edited = {touched[uid]: twin for uid, twin in found.items() if _have_twin_parents(touched[uid], twin, rig)}
@@ -296,7 +306,8 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
     plane = require_plane(rig)
     leaders = leading_parts(edited, plane)
     for obj in sorted(leaders, key=_depth):  # what is on a body is mirrored in the new axes of that
-        mirror_properties(obj, leaders[obj], plane)
+        if "matrix_basis" in edits_since_mirror(obj):
+            _mirror_transform(obj, leaders[obj], _parents_reflection(obj, leaders[obj], plane))
     rename_twins(leaders, plane)
     for obj, twin in edited.items():
         record_mirror_state(obj, twin)
@@ -314,6 +325,48 @@ def _have_twin_parents(obj: bpy.types.Object, twin: bpy.types.Object, rig: bpy.t
     return _have_twin_parents(one, other, rig)
 
 
+def _mirror_datablocks(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
+    """Mirror edited values of the lights and materials of changed parts to those of their twins."""
+    twins = _collect_twins(rig)
+    pairs = _datablock_pairs({obj: twins[obj.session_uid] for obj in changed if obj.session_uid in twins})
+    edited = {}
+    for (owner, other), objects in pairs.items():
+        if not has_common_values(owner, other):
+            record_common_values(owner, other)
+        elif values := edited_common_values(owner):
+            edited[objects[0]] = owner, other, objects[1], values
+    twins_of_edited = {obj: twin for obj, (_owner, _other, twin, _values) in edited.items()}
+    for obj in leading_parts(twins_of_edited, require_plane(rig)) if edited else ():
+        owner, other, _twin, values = edited[obj]
+        if _is_twins_alone(rig, owner, other):
+            write_common_values(other, values)
+        record_common_values(owner, other)
+
+
+def _datablock_pairs(
+    twins: Mapping[bpy.types.Object, bpy.types.Object],
+) -> dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]]:
+    """Return the first of the twins that have each pair of lights or materials (``common_datablocks``)."""
+    out: dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]] = {}
+    for obj, twin in twins.items():
+        for pair in common_datablocks(obj, twin):
+            out.setdefault(pair, (obj, twin))
+    return out
+
+
+def _is_twins_alone(rig: bpy.types.Object, owner: Any, other: Any) -> bool:
+    """Return whether the bodies with a material ``other`` are the twins of those with ``owner``; true for a light."""
+    if isinstance(owner, bpy.types.Light):
+        return True
+    users: dict[Any, set[bpy.types.Object]] = {owner: set(), other: set()}
+    for obj in parts(rig, "BODY"):
+        for slot in obj.material_slots:
+            if slot.material in users:
+                users[slot.material].add(obj)
+    twins = _collect_twins(rig)
+    return users[other] == {twins[obj.session_uid] for obj in users[owner] if obj.session_uid in twins}
+
+
 def _depth(obj: bpy.types.Object) -> int:
     return 0 if obj.parent is None else 1 + _depth(obj.parent)
 
@@ -327,11 +380,17 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
         ``mirrored_count`` is the one that was restored, and its record has the transform of its twin.
     """
     known = with_attachments(twins_by_part(rig))
+    _mirror_datablocks(rig, known)
     mirror_edits(rig, known)
     behind = {o: m for o, m in known.items() if record_of(o).mirrored_count < record_of(m).mirrored_count}
     rename_objects({twin: record_of(obj).mirrored_twin_name for obj, twin in behind.items()})
     for obj, twin in behind.items():
         twin.matrix_basis = record_of(obj).mirrored_twin_pose
+    for owner, other in _datablock_pairs(known):
+        if has_common_values(owner, other) and (values := restored_twin_values(owner, other)):
+            write_common_values(other, values)
+            record_common_values(owner, other)
+    for obj, twin in behind.items():
         record_mirror_state(obj, twin)
 
 
@@ -356,14 +415,19 @@ def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
     updates = depsgraph.updates  # iterated lazily: the armature is early among a thousand
     posed = _posed_models(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected
-    changed: list[bpy.types.Object] = []
-    if posed != rigs.keys():
-        changed = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
+    changed, shaded = list[bpy.types.Object](), list[bpy.types.Object]()
+    for update in updates if posed != rigs.keys() else ():
+        if isinstance(each := update.id, bpy.types.Object):
+            changed.append(each.original)
+            if update.is_updated_shading:
+                shaded.append(changed[-1])
     for uid, rig in rigs.items():
         if uid in posed:
             _mirror_selected(rig, selected)
             continue
         with writing_records():
+            if shaded:
+                _mirror_datablocks(rig, shaded)
             mirror_edits(rig, changed)
 
 
@@ -373,12 +437,13 @@ def _mirror_selected(rig: bpy.types.Object, selected: Any) -> None:
     if state_of(_KnownTwins, rig).selection == stand:
         return
     with writing_records():
+        _mirror_datablocks(rig, selected)
         if not mirror_edits(rig, selected):
             state_of(_KnownTwins, rig).selection = stand
 
 
 def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
-    """Return names, parents, masses and edited lights of the selected parts, and the local matrices of the selection.
+    """Return names, parents, masses and lights of the selected parts, and the local matrices of the selection.
 
     Names include the library, which distinguishes parts within a .blend.
     """
@@ -392,7 +457,7 @@ def _described(obj: bpy.types.Object, rig: bpy.types.Object) -> str:
     if parent is None:
         return ""
     if parent != rig:
-        lit = edits_since_mirror(obj) if obj.type == "LIGHT" else ""
+        lit = common_values(obj.data) if obj.type == "LIGHT" else ""
         return f"{obj.name_full} {parent.session_uid} {lit}"
     return obj.name_full if obj.rigid_body is None else f"{obj.name_full} {obj.rigid_body.mass}"
 
@@ -416,34 +481,38 @@ def _symmetric_models(scene: bpy.types.Scene) -> Iterable[bpy.types.Object]:
     return [rig for rig in rigs_in(scene) if settings(rig).symmetric]
 
 
-def mirror_value_change(empty: bpy.types.Object) -> None:
-    """Mirror an edited value of a joint to its twin."""
+def mirror_value_change(empty: bpy.types.Object, values: Collection[str]) -> None:
+    """Mirror edited values of a joint (RNA paths from its empty) to its twin."""
     twin = _live_twin(empty)
-    if twin is None:
+    edited = edited_dof_attributes(empty, values) if twin is not None else ()
+    if twin is None or not edited:
         return
     own, its = (record_of(each).source_id for each in (empty, twin))
     plane = require_plane(record_of(empty).model)
     mechanism = read_parts((), (empty, twin), rigid_design_pose)
-    edit = copy_values_to_twins(mechanism, [own], plane, assembled_values({own: empty, its: twin}))
+    edit = copy_values_to_twins(mechanism, [own], plane, assembled_values({own: empty, its: twin}), edited)
     with writing_records():
         update_part_records({}, {its: twin}, edit)
 
 
-def mirror_body_change(obj: bpy.types.Object) -> None:
-    """Mirror edited values of a body to its twin."""
+def mirror_body_change(obj: bpy.types.Object, values: Collection[str]) -> None:
+    """Mirror edited values of a body (RNA paths from its object) to its twin."""
     twin = _live_twin(obj)
     if twin is not None:
-        _mirror_body_values(obj, twin)
+        _mirror_body_values(obj, twin, values)
 
 
-def _mirror_body_values(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+def _mirror_body_values(obj: bpy.types.Object, twin: bpy.types.Object, values: Collection[str]) -> None:
     """Mirror edited values of a body to its twin, and emit the signal for it."""
+    record = record_of(obj)
     mechanism = read_parts((obj, twin), (), rigid_design_pose)
-    edit = copy_body_values(mechanism, record_of(obj).source_id, COMMON_BODY_VALUES)
+    fields = {path.removeprefix(f"{record.path_from_id()}.") for path in values}
+    names = edited_attributes(record, BODY_PROPERTIES, fields).intersection(COMMON_BODY_VALUES)
+    edit = copy_body_values(mechanism, record.source_id, names)
     with writing_records():
         changed = update_part_records({record_of(twin).source_id: twin}, {}, edit)
     if changed:
-        emit(Signal.BODY, twin)
+        emit(Signal.BODY, twin, values)
 
 
 def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 import bpy
@@ -194,7 +194,7 @@ def apply_world_choice(scene: bpy.types.Scene) -> None:
         settings(rig).drive = drive
 
 
-def apply_body_edit(obj: bpy.types.Object) -> None:
+def apply_body_edit(obj: bpy.types.Object, _values: Collection[str] = ()) -> None:
     """Update after an edit of a body's record: its mass, and whether it is immobile, from the next simulation on."""
     rig = record_of(obj).model
     if obj.rigid_body is not None:
