@@ -39,7 +39,13 @@ from ..scene.armature import (
 from ..scene.parts import joint_bone_properties
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, is_rounding
+from ..scene.read.design_poses import (
+    DesignPoses,
+    design_tree,
+    is_moved_from_bones,
+    is_pose_as_built,
+    seen_values_of_moved,
+)
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
@@ -129,12 +135,13 @@ def update_armature(
         designed = extract_design(rig) if mechanism is None else mechanism
         lost = _joints_without_bones(rig, made) - edits.keys()
         placing = present.placing | lost  # these place their bodies as before, wherever they are seen without bones
+        moved = seen_values_of_moved(DesignPoses(rig), designed, present.moves)
         tree = design_tree(designed, placing | _joints_placing_new(rig, made), present.roots)
         placement = PosedState(
             moves=present.moves,
             roots=present.roots,
             kept=placing,
-            edited={joint: edit.held for joint, edit in edits.items() if edit.held is not None},
+            edited=moved | {joint: edit.held for joint, edit in edits.items() if edit.held is not None},
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
@@ -222,20 +229,6 @@ def _shift_designs(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: 
             shift = shifts.get(record_of(body).source_id) if body is not None else None
             if shift is not None:
                 designs[obj] = Matrix(shift.tolist()) @ designs.get(obj, obj.matrix_basis)
-
-
-def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the joints whose empties were moved since their bones were made.
-
-    These bones still rotate about the old place.
-    """
-    return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
-
-
-def is_moved_from_bones(empty: bpy.types.Object) -> bool:
-    """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
-    now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
-    return now != before and not is_rounding(empty, now, before)
 
 
 def assign_ids(rig: bpy.types.Object) -> None:

@@ -21,9 +21,9 @@ from ...data.conversion import mirror_plane_of
 from ...data.queries import file_name, parts, parts_by_id, parts_outside_collection
 from ...physics.bodies.penetration import ConvexShape, penetration_depths
 from ...physics.simulation.recording import is_body_key_constraint
-from ...reconcile.rig_update import assign_ids, moved_joints
+from ...reconcile.rig_update import assign_ids
 from ...scene.read.attachments import FRAME_KEPT_CODE
-from ...scene.read.design_poses import DesignPoses
+from ...scene.read.design_poses import DesignPoses, moved_joints
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences

@@ -23,12 +23,10 @@ from ...reconcile.rig_state import current_plan
 from ...reconcile.rig_update import (
     attach_shapes,
     existing_bones,
-    is_moved_from_bones,
-    moved_joints,
     restore_designs,
 )
 from ...scene.armature import inverse_rest_matrices
-from ...scene.read.design_poses import DesignPoses, is_pose_as_built
+from ...scene.read.design_poses import DesignPoses, is_moved_from_bones, is_pose_as_built, moved_joints
 from ...scene.read.mechanism import extract
 
 #: Tolerance of equal transforms, as a share of their size.

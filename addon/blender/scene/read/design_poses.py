@@ -15,13 +15,20 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.editing.seen_poses import PosedState, preserve_seen_poses
-from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ....core.model import Array, Mechanism
+from ....core.kinematics import (
+    CLOSES_LOOP,
+    Tree,
+    joint_child_frame_world,
+    joint_frame_world,
+    joint_values_from_transform,
+    spanning_tree,
+)
+from ....core.model import Array, Mechanism, body_by_id, joint_by_id
 from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
-from ...data.baseline import baseline_pose
+from ...data.baseline import baseline_pose, bone_baseline
 from ...data.channels import bone_of_path
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, parts, parts_by_id, root_bones, servo_bones
@@ -111,8 +118,8 @@ def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str
 def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.types.Object, str]) -> None:
     """Set the design of bodies to where they are seen, if what placed them is gone.
 
-    These are bodies whose bones place them by joints that are gone, and copies that have no bones yet. A mechanism that
-    fits its bones stays as it is.
+    These are bodies whose bones place them by joints that are gone, copies that have no bones yet, and what posed joints
+    carry that were moved by hand. A mechanism that fits its bones stays as it is.
 
     Args:
         designs: Design poses of its parts.
@@ -122,13 +129,58 @@ def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.
     rig = designs.rig
     placing = placing_joint_ids(rig)
     fits = placing <= {joint.id for joint in mechanism.joints if joint.active}
-    if fits and all(own == record_of(obj).source_id for obj, own in ids.items()):
+    fits = fits and all(own == record_of(obj).source_id for obj, own in ids.items())
+    if fits and not moved_joints(rig):
+        return
+    moves = body_motions(designs, ids)
+    held = seen_values_of_moved(designs, mechanism, moves)
+    if fits and not any(np.abs(value).max(initial=0.0) > _POSE_TOLERANCE for value in held.values()):
         return
     roots = root_ranks(rig, placing)
     tree = design_tree(mechanism, placing, roots)
-    preserve_seen_poses(tree, PosedState(body_motions(designs, ids), roots, placing))
-    for joint, held in zip(mechanism.joints, tree.mechanism.joints, strict=True):
-        joint.frame_child = held.frame_child
+    preserve_seen_poses(tree, PosedState(moves, roots, placing, held))
+    for joint, kept in zip(mechanism.joints, tree.mechanism.joints, strict=True):
+        joint.frame_child = kept.frame_child
+
+
+def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the joints whose empties were moved since their bones were made.
+
+    These bones still rotate about the old place.
+    """
+    return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
+
+
+def is_moved_from_bones(empty: bpy.types.Object) -> bool:
+    """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
+    now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
+    return now != before and not is_rounding(empty, now, before)
+
+
+def seen_values_of_moved(
+    designs: DesignPoses, mechanism: Mechanism, moves: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Compute the values (size,) at which joints that were moved by hand are seen, by id.
+
+    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
+
+    Args:
+        designs: Design poses of its parts.
+        mechanism: The mechanism with the joints where they are now.
+        moves: Motions (4, 4) of its bodies from their design to where they are seen, by id.
+    """
+    joints, bodies, out = joint_by_id(mechanism), body_by_id(mechanism), dict[str, Array]()
+    for empty in moved_joints(designs.rig):
+        joint = joints.get(record_of(empty).source_id)
+        if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
+            continue
+        here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
+        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
+        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
+        parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
+        seen = inverse(parent @ back @ here) @ child @ back @ there
+        out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
+    return out
 
 
 #: Tolerance of matrix entries; of translations relative to the part's distance from the origins.
