@@ -37,7 +37,7 @@ from ..rig.bone_limits import update_all_bone_limits
 from ..scene.materials import record_missing_color
 from ..scene.parts import create_missing
 from ..scene.placement import make_plan, report_rigid_joints
-from ..scene.read.applied_transforms import store_rest_rotations
+from ..scene.read.applied_transforms import store_rest_poses
 from ..scene.read.mechanism import extract
 from .symmetry.twins import document_plane
 
@@ -117,11 +117,11 @@ def _record_bones(rig: bpy.types.Object) -> None:
 
 
 def _simplify_bone_limits(rig: bpy.types.Object) -> None:
-    """Migrate to version 5: store the rest rotations of bones and set limits again.
+    """Migrate to version 5: store the rest poses of bones and set limits again.
 
     Limits clamped angles to the nearer stop around the circle, and stops beyond half a turn had none.
     """
-    store_rest_rotations(rig)
+    store_rest_poses(rig)
     update_all_bone_limits(rig)
 
 

@@ -44,7 +44,6 @@ from ..scene.read.design_poses import (
     design_tree,
     is_moved_from_bones,
     is_pose_as_built,
-    seen_values_of_moved,
 )
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
@@ -127,7 +126,7 @@ def update_armature(
     assign_ids(rig)
     with (
         live_solver.solver_suspended(),
-        _in_object_mode(rig),
+        in_object_mode(rig),
         physics_suspended(rig, report),
         preserve_world_poses(() if is_restored else _bone_children(rig)),
     ):
@@ -135,13 +134,12 @@ def update_armature(
         designed = extract_design(rig) if mechanism is None else mechanism
         lost = _joints_without_bones(rig, made) - edits.keys()
         placing = present.placing | lost  # these place their bodies as before, wherever they are seen without bones
-        moved = seen_values_of_moved(DesignPoses(rig), designed, present.moves)
         tree = design_tree(designed, placing | _joints_placing_new(rig, made), present.roots)
         placement = PosedState(
             moves=present.moves,
             roots=present.roots,
             kept=placing,
-            edited=moved | {joint: edit.held for joint, edit in edits.items() if edit.held is not None},
+            edited=present.moved | {joint: edit.held for joint, edit in edits.items() if edit.held is not None},
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
@@ -265,7 +263,8 @@ def assign_shape_ids(obj: bpy.types.Object, before: str) -> set[int]:
 
 
 @contextmanager
-def _in_object_mode(rig: bpy.types.Object) -> Iterator[None]:
+def in_object_mode(rig: bpy.types.Object) -> Iterator[None]:
+    """Context manager in which an armature is in Object Mode; Pose Mode is entered again."""
     mode = rig.mode
     if mode != "OBJECT":
         _set_mode(rig, "OBJECT")
@@ -394,29 +393,7 @@ def _attach_to_bones(
         record_bone_baseline(empty)
 
 
-# ---------------------------------------------------------------- previous designs
-
-
-def restore_designs(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], is_applied: bool) -> Report:
-    """Move bodies and joints back to the poses with which their bones were made, and their bones with them.
-
-    The user's objects on bones go with them.
-
-    Args:
-        rig: The armature.
-        objects: The bodies and joints.
-        is_applied: A pose was applied as rest, which moved bodies too; if False those that were moved by hand stay.
-    """
-    for obj in objects:
-        if obj.parent_type == "BONE":
-            bone = armature_of(rig).bones[obj.parent_bone]
-            obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
-        if record_of(obj).role == "BODY" and (is_applied or is_pose_as_built(obj, obj.matrix_basis)):
-            obj.matrix_basis = Matrix(baseline_pose(obj).tolist())
-        elif record_of(obj).role == "JOINT" and is_moved_from_bones(obj):
-            obj.matrix_basis = Matrix(unflatten_pose(bone_baseline(obj)).tolist())
-    return update_armature(rig, is_restored=True)
-
+# ---------------------------------------------------------------- collision shapes
 
 #: Tolerance of the entries of equal local matrices.
 _MATRIX_TOLERANCE = 1e-6

@@ -111,7 +111,6 @@ def test_a_joint_moved_by_hand_rotates_at_its_new_position(blank: Any, tmp_path:
 )
 @pytest.mark.parametrize("edit", ["location", "rotation"])
 def test_a_joint_moved_by_hand_in_a_pose_moves_no_body(blank: Any, name: str, edit: str) -> None:
-    """The bodies stay when the armature is updated, and what is read before that is what is read after it."""
     count = len(parts(made(found(name)), "JOINT"))
     for number in range(0, count, -(-count // 8)):
         empty_file()
@@ -127,13 +126,10 @@ def test_a_joint_moved_by_hand_in_a_pose_moves_no_body(blank: Any, name: str, ed
         empty.matrix_basis = empty.matrix_basis @ way
         bpy.context.view_layer.update()
         seen = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
-        read = extract(rig)
         update_armature(rig)
         bpy.context.view_layer.update()
         for obj, place in seen.items():
             np.testing.assert_allclose(obj.matrix_world, place, atol=1e-5, err_msg=f"{empty.name}: {obj.name}")
-        for before, after in zip(read.bodies, extract(rig).bodies, strict=True):
-            np.testing.assert_allclose(before.pose, after.pose, atol=2e-5, err_msg=f"{empty.name}: {before.name}")
 
 
 def test_a_model_knows_that_its_joints_were_moved_by_hand(blank: Any) -> None:

@@ -31,9 +31,8 @@ from .missing_parts import REBUILD_LABEL, find_missing_parts, joints_without_bod
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
-    edited_bones,
+    find_rest_change,
     find_rig_mismatch,
-    joints_with_applied_pose,
 )
 
 #: Penetration up to which bodies only touch, as a share of the smaller one's size.
@@ -352,21 +351,28 @@ def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 
 def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints that were moved by hand, applied poses, and edited bones."""
-    applied, edited = joints_with_applied_pose(rig), edited_bones(rig)
-    gone = {obj for found in edited.values() for obj in found}
-    moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
-    if applied:
+    change = find_rest_change(rig)
+    gone = {obj for found in change.edited.values() for obj in found}
+    has_rests_moved = change.is_applied or change.is_whole
+    moved = [] if has_rests_moved else [empty for empty in moved_joints(rig) if empty not in gone]
+    if change.is_applied:
         yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
+    if change.is_whole:
+        message = (
+            "Mechanism: moved as a whole by Apply, as an object or as the pose of its root. Files use its new place. "
+            "Restore the bones if they should not"
+        )
+        yield Finding("place-applied", "info", message, "model", fix="Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
         message = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", message, "joint", ids, "Update the armature")
-    if edited:
+    if change.edited and not change.is_applied:
         message = Message(
             "Bones edited by hand: {}. Servos move about the bones as they are now, files keep the previous "
             "axes. Restore the bones",
-            abbreviate_names(edited, _MAX_NAMES),
+            abbreviate_names(change.edited, _MAX_NAMES),
         )
         yield Finding("bones-edited", "warning", message, "model", fix="Restore the bones")
 

@@ -193,8 +193,8 @@ def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
-    restore_bones(rig)
-    return "Bones restored"
+    found = [entry.message for entry in restore_bones(rig).entries]
+    return join_messages("; ", ["Bones restored", *found])
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
@@ -281,6 +281,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-moved": _update_armature,
     "bones-edited": _restore_bones,
     "rest-applied": _restore_bones,
+    "place-applied": _restore_bones,
     "off-bone": _reattach_part,
     "mesh-edited": _adopt_mesh,
     "shape-loose": _reattach_shapes,

@@ -15,15 +15,8 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.editing.seen_poses import PosedState, preserve_seen_poses
-from ....core.kinematics import (
-    CLOSES_LOOP,
-    Tree,
-    joint_child_frame_world,
-    joint_frame_world,
-    joint_values_from_transform,
-    spanning_tree,
-)
-from ....core.model import Array, Mechanism, body_by_id, joint_by_id
+from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
+from ....core.model import Array, Mechanism
 from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves
@@ -118,8 +111,8 @@ def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str
 def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.types.Object, str]) -> None:
     """Set the design of bodies to where they are seen, if what placed them is gone.
 
-    These are bodies whose bones place them by joints that are gone, copies that have no bones yet, and what posed joints
-    carry that were moved by hand. A mechanism that fits its bones stays as it is.
+    These are bodies whose bones place them by joints that are gone, and copies that have no bones yet. A mechanism that
+    fits its bones stays as it is.
 
     Args:
         designs: Design poses of its parts.
@@ -129,18 +122,13 @@ def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.
     rig = designs.rig
     placing = placing_joint_ids(rig)
     fits = placing <= {joint.id for joint in mechanism.joints if joint.active}
-    fits = fits and all(own == record_of(obj).source_id for obj, own in ids.items())
-    if fits and not moved_joints(rig):
-        return
-    moves = body_motions(designs, ids)
-    held = seen_values_of_moved(designs, mechanism, moves)
-    if fits and not any(np.abs(value).max(initial=0.0) > _POSE_TOLERANCE for value in held.values()):
+    if fits and all(own == record_of(obj).source_id for obj, own in ids.items()):
         return
     roots = root_ranks(rig, placing)
     tree = design_tree(mechanism, placing, roots)
-    preserve_seen_poses(tree, PosedState(moves, roots, placing, held))
-    for joint, kept in zip(mechanism.joints, tree.mechanism.joints, strict=True):
-        joint.frame_child = kept.frame_child
+    preserve_seen_poses(tree, PosedState(body_motions(designs, ids), roots, placing))
+    for joint, held in zip(mechanism.joints, tree.mechanism.joints, strict=True):
+        joint.frame_child = held.frame_child
 
 
 def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
@@ -155,32 +143,6 @@ def is_moved_from_bones(empty: bpy.types.Object) -> bool:
     """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
     now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
     return now != before and not is_rounding(empty, now, before)
-
-
-def seen_values_of_moved(
-    designs: DesignPoses, mechanism: Mechanism, moves: Mapping[str, Array]
-) -> dict[str, Array]:
-    """Compute the values (size,) at which joints that were moved by hand are seen, by id.
-
-    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
-
-    Args:
-        designs: Design poses of its parts.
-        mechanism: The mechanism with the joints where they are now.
-        moves: Motions (4, 4) of its bodies from their design to where they are seen, by id.
-    """
-    joints, bodies, out = joint_by_id(mechanism), body_by_id(mechanism), dict[str, Array]()
-    for empty in moved_joints(designs.rig):
-        joint = joints.get(record_of(empty).source_id)
-        if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
-            continue
-        here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
-        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
-        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
-        parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
-        seen = inverse(parent @ back @ here) @ child @ back @ there
-        out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
-    return out
 
 
 #: Tolerance of matrix entries; of translations relative to the part's distance from the origins.
@@ -243,6 +205,10 @@ class DesignPoses:
         back = np.array(self._back, dtype=np.float64)
         return back @ move @ inverse(back)
 
+    def rest(self, bone: bpy.types.Bone) -> Array:
+        """Return the rest pose (4, 4) of a bone, in the mechanism's frame."""
+        return np.array(self._in_file(bone.matrix_local), dtype=np.float64)
+
     def of(self, obj: bpy.types.Object) -> Matrix:
         """Return a part's design matrix, scale included; with the original parenting its local matrix itself.
 
@@ -255,7 +221,7 @@ class DesignPoses:
                 Message("{}: its transform is not finite. Enter location, rotation and scale again", repr(obj.name))
             )
         applied = self.applied(obj, design)
-        return design if applied is None else _snap_to_built(obj, design @ applied)
+        return design if applied is None else snap_to_built(obj, design @ applied)
 
     def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
         """Return the transform that was applied to a body's mesh (``applied_mesh_transform``), else None.
@@ -284,20 +250,20 @@ class DesignPoses:
         if parent_space is not None:
             parent_space = self._in_file(parent_space)
             if not _is_identity(parent_space, obj):
-                return _snap_to_built(obj, parent_space @ basis)
+                return snap_to_built(obj, parent_space @ basis)
             built = list(record_of(obj).baseline_pose)
             return Matrix(unflatten_pose(built).tolist()) if is_rounding(obj, flatten_pose(basis), built) else basis
         if _has_lost_bone(obj):
             return basis
         if obj.parent is None and is_pose_as_built(obj, basis):
-            return _snap_to_built(obj, basis)
+            return snap_to_built(obj, basis)
         design = self._frame @ _unsimulated_world_matrix(obj)
         bone = self.carrier(obj)
         if bone:
             pose = self.rig.pose.bones[bone]
             rest, now = self._in_file(pose.bone.matrix_local), self._in_file(pose.matrix)
             design = rest @ now.inverted_safe() @ design
-        return _snap_to_built(obj, design)
+        return snap_to_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
         """Return the motion of a part's parent bone since parenting, in the mechanism's frame; None without any."""
@@ -313,12 +279,12 @@ class DesignPoses:
             return (
                 basis
                 if parent_space == _IDENTITY or _is_identity(parent_space, obj)
-                else _snap_to_built(obj, parent_space @ basis)
+                else snap_to_built(obj, parent_space @ basis)
             )
         if obj.parent is None and is_pose_as_built(obj, basis):
-            return _snap_to_built(obj, basis)  # it only lost its parent
+            return snap_to_built(obj, basis)  # it only lost its parent
         local = _world_matrix(holder).inverted_safe() @ _world_matrix(obj)
-        return _snap_to_built(obj, local if back is None else back @ local)
+        return snap_to_built(obj, local if back is None else back @ local)
 
     def _unapplied(self, body: bpy.types.Object) -> Matrix | None:
         applied = self.applied(body)
@@ -357,13 +323,16 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
     )
 
 
-def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
-    """Return whether a pose is the one that a part was built with, within the rounding of a change of parents."""
-    off = np.abs(np.array(now) - baseline_pose(obj))
+def is_pose_as_built(obj: bpy.types.Object, now: Matrix, built: Array | None = None) -> bool:
+    """Return whether a pose is the one that a part was built with, within the rounding of a change of parents.
+
+    ``built``: another pose (4, 4) to compare with.
+    """
+    off = np.abs(np.array(now) - (baseline_pose(obj) if built is None else built))
     return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 
 
-def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
+def snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
     """Remove the rounding of a pose computed through the world: components as built get exactly the built values."""
     built = baseline_pose(obj)
     pose, reach = np.array(now, dtype=np.float64), _distance_scale(obj)
