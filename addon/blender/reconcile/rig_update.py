@@ -19,11 +19,13 @@ from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism
-from ...core.report import Report
+from ...core.report import Message, Report, abbreviate_names
+from ..animation.actions import animated_curve_ids
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import baseline_pose, bone_baseline, record_baseline_name, record_bone_baseline
+from ..data.channels import servo_channels
 from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
@@ -165,6 +167,7 @@ def update_armature(
             _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
         live_solver.invalidate_loops(rig)
         report.extend(transfer_channels(rig, present, edits, gone.intersection(names), held.zeros))
+        _report_lost_poses(rig, lost, report)
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
@@ -206,6 +209,18 @@ def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Obje
         for record in records
         if record.joint.bone_kinds and not (record.joint.loop or record.copy_of or chains.get(record.source_id))
     }
+
+
+def _report_lost_poses(rig: bpy.types.Object, lost: Collection[str], report: Report) -> None:
+    """Report joints that got new bones for deleted ones and have no keyframes: nothing has their pose."""
+    animated = animated_curve_ids(rig) if lost else set()
+    found = [own for joint, own in servo_channels(rig).items() if joint in lost] if lost else []
+    names = [own[0].name for own in found if not any(place in animated for each in own for place in each.curves())]
+    if names:
+        report.info(
+            "pose-lost",
+            Message("Pose: lost with the deleted bones, initial values are set: {}", abbreviate_names(names, 4)),
+        )
 
 
 def _joints_placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

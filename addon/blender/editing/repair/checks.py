@@ -27,7 +27,16 @@ from ...scene.read.design_poses import DesignPoses, moved_joints
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
-from .missing_parts import REBUILD_LABEL, find_missing_parts, joints_without_bodies, unmoved_message
+from .missing_parts import (
+    REBUILD_LABEL,
+    find_deleted_joints,
+    find_missing_parts,
+    joints_without_bodies,
+    unknown_joint_message,
+    unknown_joints,
+    unmoved_bodies,
+    unmoved_message,
+)
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
@@ -223,6 +232,8 @@ _UNREADABLE = {"collection-gone", "armature-gone"}
 #: Codes of missing parts, and the codes of findings that name each of these parts.
 _DETAILED_BY = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
 _MAX_NAMES = 3
+#: Label of the fix that gives bodies without a joint bones of their own.
+_LEAVE_APART = "Leave the bodies apart"
 
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
@@ -303,14 +314,21 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
     found = find_rig_mismatch(rig, mechanism)
     bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+    loose = {own: obj for own, obj in bodies.items() if obj in unmoved_bodies(rig, bodies.values(), joints.values())}
+    deleted = find_deleted_joints(rig, loose.values())
+    if deleted:  # what else does not fit comes of that
+        unknown = unknown_joints(rig, deleted)
+        message = unknown_joint_message(unknown) if unknown else unmoved_message(rig, loose.values())
+        yield Finding(
+            "bones-gone", "error", message, "body", tuple(loose),
+            _LEAVE_APART if unknown else REBUILD_LABEL, "" if unknown else _LEAVE_APART,
+        )  # fmt: skip
+        return
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
         if ids:
             message = unmoved_message(rig, [known[part] for part in ids])
-            yield Finding(
-                "bones-gone", "error", message, kind, ids,  # type: ignore[arg-type]
-                "Create the bones", REBUILD_LABEL if kind == "body" else "",
-            )  # fmt: skip
+            yield Finding("bones-gone", "error", message, kind, ids, "Create the bones")  # type: ignore[arg-type]
     if found.left:
         message = Message(
             "Armature: bones of deleted parts remain: {}. Delete them", abbreviate_names(found.left, _MAX_NAMES)

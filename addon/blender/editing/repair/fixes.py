@@ -214,8 +214,8 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
-    update_armature(rig)
-    return "Armature updated"
+    lost = [entry.message for entry in update_armature(rig).entries if entry.code == "pose-lost"]
+    return join_messages(". ", ["Armature updated", *lost])
 
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -229,10 +229,15 @@ def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
     return "Parented to its body"
 
 
+#: Codes of what a rebuild reports and its fix tells.
+_REBUILD_CODES = {"left-away", "joint-unknown", "joint-as-filed"}
+
+
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     with rollback_on_error():
-        done = rebuild(rig, bpy.context.scene).done
-    return Message("Rebuilt or restored: {}", join_messages("; ", done))
+        result = rebuild(rig, bpy.context.scene)
+    left = [entry.message for entry in result.report.entries if entry.code in _REBUILD_CODES]
+    return join_messages(". ", [Message("Rebuilt or restored: {}", join_messages("; ", result.done)), *left])
 
 
 def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -290,6 +295,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 #: The second of two fixes.
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _rebuild,
+    "bones-gone": _update_armature,
     "mesh-edited": _restore_shape,
 }
 

@@ -17,7 +17,7 @@ from mathutils import Matrix
 from ....core.model import Array, Mechanism
 from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....core.transforms import inverse
-from ...animation.actions import strip_curve_ids
+from ...animation.actions import animated_curve_ids
 from ...animation.loops import live_solver
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
@@ -288,11 +288,7 @@ def _pose_again(rig: bpy.types.Object, poses: Mapping[str, Matrix]) -> tuple[lis
     Returns:
         Names of the bones posed, and of those whose angle may be whole turns away.
     """
-    data = rig.animation_data
-    curves = [] if data is None else [*data.drivers]
-    if data is not None and data.action is not None:
-        curves += action_curves(rig, data.action, create=False) or ()
-    taken = {(curve.data_path, curve.array_index) for curve in curves} | strip_curve_ids(rig)
+    taken = animated_curve_ids(rig)
     animated, angles = {bone_of_path(path) for path, _index in taken}, _angle_stops(rig)
     posed, turned = list[str](), list[str]()
     for name, applied in poses.items():
