@@ -69,7 +69,9 @@ def joint_bones(rig: Any) -> list[Any]:
 def pose_joints(rig: Any, keyed: Callable[[int], bool] = lambda _number: False) -> None:
     """Pose each joint by another amount, and key some."""
     random = np.random.default_rng(7)
-    for number, bone in enumerate(bone for bone in joint_bones(rig) if axes(bone) or bone.rotation_mode == "QUATERNION"):
+    for number, bone in enumerate(
+        bone for bone in joint_bones(rig) if axes(bone) or bone.rotation_mode == "QUATERNION"
+    ):
         for prop, axis in axes(bone):
             values = random.uniform(-0.3, 0.3, len(FRAMES)) * (0.1 if prop == "location" else 1.0)
             getattr(bone, prop)[axis] += values[0]

@@ -21,32 +21,27 @@ from ...core.kinematics import (
     joint_frame_world,
     joint_values_from_transform,
 )
-from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism, body_by_id, joint_by_id
+from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism
 from ...core.transforms import inverse
 from ..animation.actions import bone_properties, motion_actions, stored_poses
 from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.pose_reader import PoseReader
 from ..data.access import armature_of, record_of, settings
-from ..data.baseline import baseline_pose, bone_baseline
+from ..data.baseline import baseline_pose
 from ..data.channels import Channel, block_rotation, servo_channels
-from ..data.conversion import unflatten_pose
-from ..data.queries import joint_bones, parts, root_bones
+from ..data.queries import parts, root_bones
 from ..rig.pose_channels import read_joint_values
 from ..scene.placement import BuildPlan, ExistingBones, make_plan
-from ..scene.read.applied_transforms import recorded_rest_poses
 from ..scene.read.design_poses import (
     DesignPoses,
     body_motions,
     design_tree,
-    is_pose_as_built,
     keyed_bones,
     local_to_parent_matrix,
-    moved_joints,
     placing_joint_ids,
     root_ranks,
 )
-from ..scene.read.mechanism import extract_design
 
 #: Tolerance of equal poses, as a share of their size.
 _POSE_TOLERANCE = 2e-6
@@ -123,7 +118,7 @@ class RigState:
         channels: Channels of its joints, by id.
         pose: Channel values, by joint id.
         moves: Transforms (4, 4) of bodies from their design to where they are seen, in the mechanism's frame, by id.
-        moved: Values (size,) at which joints are seen that were moved by hand, by id.
+        moved: Values (size,) at which joints are seen that were moved by hand, by id; ``begin_edit`` finds them.
         names: Names of its bones.
         numbers: Values that pose the bones, by property, a row per bone.
         turns: Rotations (3, 3) from the axes of the bones of ball joints and free blocks to those of their joints, by
@@ -143,7 +138,7 @@ class RigState:
         self.names = [pose.name for pose in rig.pose.bones] if rig.pose is not None else []
         numbers = bone_properties(rig).items() if self.names else ()
         self.numbers = {prop: values.reshape(len(self.names), -1) for prop, values in numbers}
-        self.moved = _seen_values_of_moved(rig, self.moves)
+        self.moved = dict[str, Array]()
         self.placing = placing_joint_ids(rig)
         self.roots = root_ranks(rig, self.placing)
         self.turns = {
@@ -200,39 +195,6 @@ class RigState:
 def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     played = rig.animation_data.action if rig.animation_data is not None else None
     return list(dict.fromkeys((*motion_actions(rig), *stored_poses(rig), *([] if played is None else [played]))))
-
-
-def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> dict[str, Array]:
-    """Compute the values (size,) at which joints that were moved by hand are seen, by id.
-
-    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
-
-    Args:
-        rig: The armature.
-        moves: Motions (4, 4) of the bodies from their design to where they are seen, by id.
-    """
-    moved, out = moved_joints(rig), dict[str, Array]()
-    if not moved:
-        return out
-    mechanism, designs = extract_design(rig), DesignPoses(rig)
-    joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
-    written, chains = recorded_rest_poses(rig), joint_bones(rig)
-    for empty in moved:
-        joint = joints.get(record_of(empty).source_id)
-        if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
-            continue
-        here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
-        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
-        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
-        bone = next(iter(chains.get(joint.id, ())), empty.parent_bone)
-        if bone in written:  # its frame moved with the bone where a transform or a pose was applied
-            back = designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ back
-        if is_pose_as_built(empty, Matrix((back @ here).tolist()), here):
-            continue  # only its parenting changed
-        parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
-        seen = inverse(parent @ back @ here) @ child @ back @ there
-        out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
-    return out
 
 
 # ---------------------------------------------------------------- bone plans

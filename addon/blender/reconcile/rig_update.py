@@ -17,14 +17,22 @@ from mathutils import Matrix
 
 from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
+from ...core.kinematics import joint_child_frame_world, joint_frame_world, joint_values_from_transform
 from ...core.loops.closure import close_loops
-from ...core.model import Array, Mechanism
+from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
+from ...core.transforms import inverse
 from ..animation.actions import animated_curve_ids
 from ..animation.loops import live_solver
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
-from ..data.baseline import baseline_pose, bone_baseline, record_baseline_name, record_bone_baseline
+from ..data.baseline import (
+    baseline_pose,
+    bone_baseline,
+    record_baseline_name,
+    record_bone_baseline,
+    recorded_rest_poses,
+)
 from ..data.channels import servo_channels
 from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
@@ -41,12 +49,7 @@ from ..scene.armature import (
 from ..scene.parts import joint_bone_properties
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.design_poses import (
-    DesignPoses,
-    design_tree,
-    is_moved_from_bones,
-    is_pose_as_built,
-)
+from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, moved_joints
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
@@ -194,7 +197,42 @@ def begin_edit(rig: bpy.types.Object, changing: Collection[str] = ()) -> RigStat
         key_held_joints(rig, changing)
     restore_applied_transforms(rig)
     bpy.context.view_layer.update()
-    return RigState(rig)
+    state = RigState(rig)
+    state.moved = _seen_values_of_moved(rig, state.moves)
+    return state
+
+
+def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> dict[str, Array]:
+    """Compute the values (size,) at which joints that were moved by hand are seen, by id.
+
+    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
+
+    Args:
+        rig: The armature.
+        moves: Motions (4, 4) of the bodies from their design to where they are seen, by id.
+    """
+    moved, out = moved_joints(rig), dict[str, Array]()
+    if not moved:
+        return out
+    mechanism, designs = extract_design(rig), DesignPoses(rig)
+    joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
+    written, chains = recorded_rest_poses(rig), joint_bones(rig)
+    for empty in moved:
+        joint = joints.get(record_of(empty).source_id)
+        if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
+            continue
+        here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
+        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
+        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
+        bone = next(iter(chains.get(joint.id, ())), empty.parent_bone)
+        if bone in written:  # its frame moved with the bone where a transform or a pose was applied
+            back = designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ back
+        if is_pose_as_built(empty, Matrix((back @ here).tolist()), here):
+            continue  # only its parenting changed
+        parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
+        seen = inverse(parent @ back @ here) @ child @ back @ there
+        out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
+    return out
 
 
 def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

@@ -16,6 +16,7 @@ from ...core.kinematics import split_coordinates
 from ...core.model import Array, Dof
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
+from ..data.baseline import record_rest_pose
 from ..data.channels import bone_path, is_screw_driver_curve
 from ..data.conversion import PosedDofs
 from ..data.datablocks import BulkObjects, set_bone_property
@@ -26,7 +27,6 @@ from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, has_dial
 from ..rig.pose_channels import channel_locks, color_dependent_bone
 from .dof_layout import DofPlacement
 from .placement import BonePlan, BuildPlan
-from .read.applied_transforms import record_rest_pose
 from .temporary_scene import operator_context, scratch_scene, shown_in_viewport
 
 

@@ -6,6 +6,7 @@ One list of findings for the sidebar and the export; ``fixes`` has the safe reme
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import bpy
@@ -232,8 +233,6 @@ _UNREADABLE = {"collection-gone", "armature-gone"}
 #: Codes of missing parts, and the codes of findings that name each of these parts.
 _DETAILED_BY = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
 _MAX_NAMES = 3
-#: Label of the fix that gives bodies without a joint bones of their own.
-_LEAVE_APART = "Leave the bodies apart"
 
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
@@ -319,10 +318,8 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
     if deleted:  # what else does not fit comes of that
         unknown = unknown_joints(rig, deleted)
         message = unknown_joint_message(unknown) if unknown else unmoved_message(rig, loose.values())
-        yield Finding(
-            "bones-gone", "error", message, "body", tuple(loose),
-            _LEAVE_APART if unknown else REBUILD_LABEL, "" if unknown else _LEAVE_APART,
-        )  # fmt: skip
+        detached = Finding("bones-gone", "error", message, "body", tuple(loose), fix="Detach the bodies")
+        yield detached if unknown else replace(detached, fix=REBUILD_LABEL, or_fix=detached.fix)
         return
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
@@ -377,10 +374,10 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
     if change.is_whole:
         message = (
-            "Mechanism: moved as a whole by Apply, as an object or as the pose of its root. Files use its new place. "
-            "Restore the bones if they should not"
+            "Mechanism: moved as a whole by Apply, so that files have its new place. Update the armature, or restore "
+            "the bones if the pose of the root was applied"
         )
-        yield Finding("place-applied", "info", message, "model", fix="Restore the bones")
+        yield Finding("place-applied", "warning", message, "model", (), "Update the armature", "Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
         message = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)

@@ -194,7 +194,7 @@ def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
 
 def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
     found = [entry.message for entry in restore_bones(rig).entries]
-    return join_messages("; ", ["Bones restored", *found])
+    return join_messages(". ", [Message("Bones restored"), *found])
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
@@ -215,7 +215,7 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
     lost = [entry.message for entry in update_armature(rig).entries if entry.code == "pose-lost"]
-    return join_messages(". ", ["Armature updated", *lost])
+    return join_messages(". ", [Message("Armature updated"), *lost])
 
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -286,7 +286,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-moved": _update_armature,
     "bones-edited": _restore_bones,
     "rest-applied": _restore_bones,
-    "place-applied": _restore_bones,
+    "place-applied": _update_armature,
     "off-bone": _reattach_part,
     "mesh-edited": _adopt_mesh,
     "shape-loose": _reattach_shapes,
@@ -296,6 +296,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _rebuild,
     "bones-gone": _update_armature,
+    "place-applied": _restore_bones,
     "mesh-edited": _restore_shape,
 }
 

@@ -209,7 +209,10 @@ def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) 
 
 
 def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
-    """Return the message about bodies that nothing moves: their joints or bones were deleted. The innermost come first."""
+    """Return the message about bodies that nothing moves: their joints or bones were deleted.
+
+    The innermost bodies come first.
+    """
     bones = armature_of(rig).bones
     depths = {obj: len(bones[obj.parent_bone].parent_recursive) if obj.parent_bone in bones else 0 for obj in boneless}
     bodies = sorted(depths, key=lambda obj: depths[obj])

@@ -406,7 +406,9 @@ def _update_parts(
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
     filed = [joint.name or joint.id for joint in new_joints if joint.id not in empties]
     if filed:
-        message = Message("Joints rebuilt as in the file, without later changes: {}", abbreviate_names(filed, _MAX_NAMES))
+        message = Message(
+            "Joints rebuilt as in the file, without later changes: {}", abbreviate_names(filed, _MAX_NAMES)
+        )
         out.report.info("joint-as-filed", message)
     out.done += ["Collision"] if reshaped else []
     out.done += ["Frames"] if everything and (frames or lights) else []

@@ -21,7 +21,7 @@ from ...animation.actions import animated_curve_ids
 from ...animation.loops import live_solver
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
-from ...data.baseline import bone_baseline
+from ...data.baseline import bone_baseline, recorded_rest_poses
 from ...data.channels import bone_of_path, bone_path, servo_channels
 from ...data.conversion import flatten_pose, read_stops, unflatten_pose
 from ...data.queries import mechanism_bones, parts, parts_by_id, root_bones
@@ -35,7 +35,6 @@ from ...reconcile.rig_update import (
     update_armature,
 )
 from ...scene.armature import inverse_rest_matrices, set_rest_poses
-from ...scene.read.applied_transforms import recorded_rest_poses
 from ...scene.read.design_poses import DesignPoses, is_moved_from_bones, is_pose_as_built, keyed_bones, snap_to_built
 
 _MAX_NAMES = 4
@@ -174,7 +173,7 @@ def _applied_pose(rig: bpy.types.Object, bone: str, change: RestChange) -> Matri
     """Return the pose (4, 4) of a bone, in its own axes, by which its rest pose relative to its parent changed."""
     above = armature_of(rig).bones[bone].parent
     old, new = change.before[bone], change.after[bone]
-    if above is not None:
+    if above is not None and above.name in change.before:
         old, new = inverse(change.before[above.name]) @ old, inverse(change.after[above.name]) @ new
     return Matrix((inverse(old) @ new).tolist())
 
@@ -188,7 +187,9 @@ def _is_keyed_pose(rig: bpy.types.Object, bone: str, pose: Matrix) -> bool:
         for prop, values in _bone_channels(pose_bone, pose).items()
         for index, value in enumerate(values)
     }
-    curves = [each for each in action_curves(rig, data.action, create=False) or () if bone_of_path(each.data_path) == bone]
+    curves = [
+        each for each in action_curves(rig, data.action, create=False) or () if bone_of_path(each.data_path) == bone
+    ]
     first, last = (float(x) for x in data.action.frame_range)  # type: ignore[attr-defined]
     frames = np.unique([bpy.context.scene.frame_current_final, *np.arange(first, last + 1.0), last])
     fits = np.ones(len(frames), dtype=bool)
@@ -203,16 +204,17 @@ def _is_keyed_pose(rig: bpy.types.Object, bone: str, pose: Matrix) -> bool:
     return bool((fits | flipped).any())
 
 
-def _bone_channels(pose: bpy.types.PoseBone, wanted: Matrix) -> dict[str, Sequence[float]]:
+def _bone_channels(pose: bpy.types.PoseBone, wanted: Matrix) -> dict[str, tuple[float, ...]]:
     """Return the channels of a bone, by property, that pose it so (4, 4), nearest to its present ones."""
     place, turn, _scale = wanted.decompose()
     if pose.rotation_mode == "QUATERNION":
         turn.make_compatible(pose.rotation_quaternion)
-        return {"location": place, "rotation_quaternion": turn}
+        return {"location": place[:], "rotation_quaternion": turn[:]}
     if pose.rotation_mode == "AXIS_ANGLE":
         axis, angle = turn.to_axis_angle()
-        return {"location": place, "rotation_axis_angle": (angle, *axis)}
-    return {"location": place, "rotation_euler": turn.to_euler(pose.rotation_mode, pose.rotation_euler)}
+        return {"location": place[:], "rotation_axis_angle": (angle, *axis[:])}
+    euler = turn.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
+    return {"location": place[:], "rotation_euler": euler[:]}
 
 
 def restore_bones(rig: bpy.types.Object) -> Report:
@@ -238,12 +240,14 @@ def restore_bones(rig: bpy.types.Object) -> Report:
             _restore_design(rig, obj, None if obj in along else placed[obj], change)
         posed, turned = _pose_again(rig, poses)
         report.extend(update_armature(rig, is_restored=True))
-    for code, names, text in (
-        ("rest-posed", posed, "Pose: set again as it was when it was applied as rest: {}"),
-        ("turns-lost", turned, "Pose: whole turns are unknown, the smallest angle is set: {}. Enter the angles"),
-    ):
-        if names:
-            report.info(code, Message(text, abbreviate_names(names, _MAX_NAMES)))
+    if posed:
+        names = abbreviate_names(posed, _MAX_NAMES)
+        report.info("rest-posed", Message("Pose: set again as it was when it was applied: {}", names))
+    if turned:
+        names = abbreviate_names(turned, _MAX_NAMES)
+        report.info(
+            "turns-lost", Message("Pose: angles may be whole rotations away, enter them if it matters: {}", names)
+        )
     return report
 
 

@@ -53,34 +53,6 @@ def applied_upright(rig: bpy.types.Object) -> Matrix | None:
     return turn.to_matrix().to_4x4()
 
 
-def store_rest_poses(rig: bpy.types.Object) -> None:
-    """Record the present rest poses of the bones as those that were last written to them."""
-    for bone in armature_of(rig).bones:
-        if bone_record(bone).joint or bone_record(bone).root:
-            record_rest_pose(bone)
-
-
-def record_rest_pose(bone: bpy.types.Bone) -> None:
-    """Record the present rest pose of a bone, as Blender rounded it, as the one that was last written to it."""
-    record, rest = bone_record(bone), bone.matrix_local
-    record.rest = [number for row in rest.to_3x3() for number in row]
-    record.rest_head = rest.translation
-
-
-def recorded_rest_poses(rig: bpy.types.Object) -> dict[str, Array]:
-    """Return the rest poses (4, 4) that were last written to the bones of joints and roots, by name.
-
-    They are in the mechanism's frame. Bones of which none is recorded, as before release 1.1, are left out.
-    """
-    out = dict[str, Array]()
-    for bone in armature_of(rig).bones:
-        record = bone_record(bone)
-        if (record.joint or record.root) and record.is_property_set("rest_head"):
-            out[bone.name] = np.eye(4)
-            out[bone.name][:3, :3], out[bone.name][:3, 3] = np.reshape(record.rest[:], (3, 3)), record.rest_head
-    return out
-
-
 def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     """Warn of an object that was built elsewhere and now is exactly at the origin or axes of its parent.
 

@@ -113,7 +113,7 @@ def test_a_deleted_joint_is_named_with_what_it_carried_and_rebuilt(blank: Any) -
     assert found_now.message == (
         "Joint 'Left Front Lift': deleted, so nothing connects 'Left Front Femur', 'Left Front Tibia'. Rebuild it"
     )
-    assert (found_now.fix, found_now.or_fix) == ("Rebuild Missing Parts", "Leave the bodies apart")
+    assert (found_now.fix, found_now.or_fix) == ("Rebuild Missing Parts", "Detach the bodies")
     femur = next(obj for obj in parts(rig, "BODY") if file_name(obj) == "Left Front Femur")
     place = np.array(femur.matrix_world)
     fix(rig, found_now, other=True)
@@ -135,7 +135,7 @@ def test_a_deleted_joint_that_no_file_has_is_not_promised(blank: Any, capfd: Any
     _delete(next(obj for obj in parts(rig, "JOINT") if {file_name(obj)} & {"Cube to Head", "Head to Cube"}))
     finding = next(each for each in check_model(rig) if each.code == "bones-gone")
     assert "in no file, so it cannot be rebuilt. Undo, or add it again" in finding.message
-    assert (finding.fix, finding.or_fix) == ("Leave the bodies apart", "")
+    assert (finding.fix, finding.or_fix) == ("Detach the bodies", "")
     pick(rig)
     capfd.readouterr()
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
