@@ -176,6 +176,15 @@ def strip_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
     return out
 
 
+def animated_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
+    """Return data path and index of each channel that the active Action, NLA strips or drivers of a rig animate."""
+    data = rig.animation_data
+    curves = [] if data is None else [*data.drivers]
+    if data is not None and data.action is not None:
+        curves += action_curves(rig, data.action, create=False) or ()
+    return {(curve.data_path, curve.array_index) for curve in curves} | strip_curve_ids(rig)
+
+
 def _plays_unchanged(strip: bpy.types.NlaStrip) -> bool:
     action = strip.action
     if action is None:  # a meta strip

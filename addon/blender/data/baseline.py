@@ -21,7 +21,7 @@ import numpy as np
 
 from ...core.model import Array
 from ..compat import active_nodes
-from .access import record_of
+from .access import armature_of, bone_record, record_of
 from .conversion import flatten_pose, unflatten_pose
 from .datablocks import mesh_points
 from .facts import COMMON_LIGHT_VALUES, MATERIAL_COLOR_TOLERANCE, shown_value, write_shown
@@ -68,6 +68,37 @@ def bone_baseline(empty: bpy.types.Object) -> list[float]:
     """Return the local matrix (16 numbers by rows) of a joint's empty for which its bones were made."""
     own = list(record_of(empty).baseline_bone_pose)
     return own if own[-1] else list(record_of(empty).baseline_pose)  # unset: the last entry of a matrix is 1
+
+
+# ---------------------------------------------------------------- rest poses of bones
+
+
+def store_rest_poses(rig: bpy.types.Object) -> None:
+    """Record the present rest poses of the bones as those that were last written to them."""
+    for bone in armature_of(rig).bones:
+        if bone_record(bone).joint or bone_record(bone).root:
+            record_rest_pose(bone)
+
+
+def record_rest_pose(bone: bpy.types.Bone) -> None:
+    """Record the present rest pose of a bone, as Blender rounded it, as the one that was last written to it."""
+    record, rest = bone_record(bone), bone.matrix_local
+    record.rest = np.array(rest.to_3x3()).ravel().tolist()
+    record.rest_head = rest.translation
+
+
+def recorded_rest_poses(rig: bpy.types.Object) -> dict[str, Array]:
+    """Return the rest poses (4, 4) that were last written to the bones of joints and roots, by name.
+
+    They are in the mechanism's frame. Bones of which none is recorded, as before release 1.1, are left out.
+    """
+    out = dict[str, Array]()
+    for bone in armature_of(rig).bones:
+        record = bone_record(bone)
+        if (record.joint or record.root) and record.is_property_set("rest_head"):
+            out[bone.name] = np.eye(4)
+            out[bone.name][:3, :3], out[bone.name][:3, 3] = np.reshape(record.rest[:], (3, 3)), record.rest_head
+    return out
 
 
 # ---------------------------------------------------------------- meshes of bodies

@@ -24,6 +24,7 @@ from ...core.report import FormatError, Report
 from ..animation.loops.input_joints import lock_rigid_loops
 from ..compat import all_curves, stored_property_group
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ..data.baseline import record_rest_pose, store_rest_poses
 from ..data.conversion import add_to_report, dof_kinds_key, mirror_plane_of, set_mirror_plane
 from ..data.documents import read_document
 from ..data.properties.model import CLASSES, DATA_VERSION
@@ -37,7 +38,6 @@ from ..rig.bone_limits import update_all_bone_limits
 from ..scene.materials import record_missing_color
 from ..scene.parts import create_missing
 from ..scene.placement import make_plan, report_rigid_joints
-from ..scene.read.applied_transforms import store_rest_rotations
 from ..scene.read.mechanism import extract
 from .symmetry.twins import document_plane
 
@@ -117,11 +117,11 @@ def _record_bones(rig: bpy.types.Object) -> None:
 
 
 def _simplify_bone_limits(rig: bpy.types.Object) -> None:
-    """Migrate to version 5: store the rest rotations of bones and set limits again.
+    """Migrate to version 5: store the rest poses of bones and set limits again.
 
     Limits clamped angles to the nearer stop around the circle, and stops beyond half a turn had none.
     """
-    store_rest_rotations(rig)
+    store_rest_poses(rig)
     update_all_bone_limits(rig)
 
 
@@ -169,14 +169,25 @@ def _migrate_to_5(rig: bpy.types.Object) -> None:
     _record_contact_friction(rig)
 
 
+def _record_rest_heads(rig: bpy.types.Object) -> None:
+    """Migrate to version 6: store the heads of bones, of those that have the rotation with which they were created."""
+    for bone in armature_of(rig).bones:
+        rest = np.reshape(bone_record(bone).rest[:], (3, 3))
+        if np.abs(np.array(bone.matrix_local.to_3x3()) - rest).max() < _REST_TOLERANCE:
+            record_rest_pose(bone)
+
+
+#: Tolerance of the entries of equal rest rotations.
+_REST_TOLERANCE = 1e-4
 #: Name of a scene's ground before its record identified it.
 _GROUND_NAME = "Knuckle Ground"
-#: Step from each version of a mechanism to the next. Version 6 differs from 5 in names of properties alone.
+#: Step from each version of a mechanism to the next. Version 6 has other names of properties as well.
 _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
     1: _create_frame_objects,
     2: _record_colors,
     3: _record_bones,
     4: _migrate_to_5,
+    5: _record_rest_heads,
 }
 #: Version whose properties have the present names.
 _RENAMED_SINCE = 6

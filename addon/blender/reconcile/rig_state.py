@@ -138,6 +138,7 @@ class RigState:
         channels: Channels of its joints, by id.
         pose: Channel values, by joint id.
         moves: Transforms (4, 4) of bodies from their design to where they are seen, in the mechanism's frame, by id.
+        moved: Values (size,) at which joints are seen that were moved by hand, by id; ``begin_edit`` finds them.
         names: Names of its bones.
         numbers: Values that pose the bones, by property, a row per bone.
         turns: Rotations (3, 3) from the axes of the bones of ball joints and free blocks to those of their joints, by
@@ -159,6 +160,7 @@ class RigState:
         self.names = [pose.name for pose in rig.pose.bones] if rig.pose is not None else []
         numbers = bone_properties(rig).items() if self.names else ()
         self.numbers = {prop: values.reshape(len(self.names), -1) for prop, values in numbers}
+        self.moved = dict[str, Array]()
         self.placing = placing_joint_ids(rig)
         self.roots = root_ranks(rig, self.placing)
         self.turns = {
@@ -194,6 +196,7 @@ class RigState:
         bones = armature_of(other.rig).bones
         rests = {own: np.array(bones[name].matrix_local) for own, name in root_bones(other.rig).items()}
         out.rests = {bodies[own]: shift @ rest for own, rest in rests.items() if own in bodies}
+        out.moved = self.moved | {joints[own]: values for own, values in other.moved.items() if own in joints}
         return out
 
     def has_same_axes(self, rig: bpy.types.Object, channel: Channel) -> bool:

@@ -17,16 +17,25 @@ from mathutils import Matrix
 
 from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
+from ...core.kinematics import joint_child_frame_world, joint_frame_world, joint_values_from_transform
 from ...core.loops.closure import close_loops
-from ...core.model import Array, Mechanism
+from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
+from ...core.transforms import inverse
+from ..animation.actions import animated_curve_ids
 from ..animation.fcurves import posing_curves
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import RigidLoop
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
-from ..data.baseline import baseline_pose, bone_baseline, record_baseline_name, record_bone_baseline
-from ..data.channels import Channel
+from ..data.baseline import (
+    baseline_pose,
+    bone_baseline,
+    record_baseline_name,
+    record_bone_baseline,
+    recorded_rest_poses,
+)
+from ..data.channels import Channel, servo_channels
 from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
 from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
 from ..events.signals import Signal, emit, writing_records
@@ -42,7 +51,7 @@ from ..scene.armature import (
 from ..scene.parts import joint_bone_properties
 from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, is_rounding
+from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, moved_joints
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
@@ -124,7 +133,7 @@ def update_armature(
     assign_ids(rig)
     with (
         live_solver.solver_suspended(),
-        _in_object_mode(rig),
+        in_object_mode(rig),
         physics_suspended(rig, report),
         preserve_world_poses(() if is_restored else _bone_children(rig)),
     ):
@@ -137,7 +146,7 @@ def update_armature(
             moves=present.moves,
             roots=present.roots,
             kept=placing,
-            edited={joint: edit.held for joint, edit in edits.items() if edit.held is not None},
+            edited=present.moved | {joint: edit.held for joint, edit in edits.items() if edit.held is not None},
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
@@ -165,6 +174,7 @@ def update_armature(
             _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
         live_solver.invalidate_loops(rig)
         report.extend(transfer_channels(rig, present, edits, gone.intersection(names), held.zeros))
+        _report_lost_poses(rig, lost, report)
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
@@ -191,7 +201,42 @@ def begin_edit(rig: bpy.types.Object, changing: Collection[str] = ()) -> RigStat
         key_held_joints(rig, changing)
     restore_applied_transforms(rig)
     bpy.context.view_layer.update()
-    return RigState(rig)
+    state = RigState(rig)
+    state.moved = _seen_values_of_moved(rig, state.moves)
+    return state
+
+
+def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> dict[str, Array]:
+    """Compute the values (size,) at which joints that were moved by hand are seen, by id.
+
+    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
+
+    Args:
+        rig: The armature.
+        moves: Motions (4, 4) of the bodies from their design to where they are seen, by id.
+    """
+    moved, out = moved_joints(rig), dict[str, Array]()
+    if not moved:
+        return out
+    mechanism, designs = extract_design(rig), DesignPoses(rig)
+    joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
+    written, chains = recorded_rest_poses(rig), joint_bones(rig)
+    for empty in moved:
+        joint = joints.get(record_of(empty).source_id)
+        if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
+            continue
+        here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
+        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
+        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
+        bone = next(iter(chains.get(joint.id, ())), empty.parent_bone)
+        if bone in written:  # its frame moved with the bone where a transform or a pose was applied
+            back = designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ back
+        if is_pose_as_built(empty, Matrix((back @ here).tolist()), here):
+            continue  # only its parenting changed
+        parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
+        seen = inverse(parent @ back @ here) @ child @ back @ there
+        out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
+    return out
 
 
 def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
@@ -206,6 +251,18 @@ def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Obje
         for record in records
         if record.joint.bone_kinds and not (record.joint.loop or record.copy_of or chains.get(record.source_id))
     }
+
+
+def _report_lost_poses(rig: bpy.types.Object, lost: Collection[str], report: Report) -> None:
+    """Report joints that got new bones for deleted ones and have no keyframes: nothing has their pose."""
+    animated = animated_curve_ids(rig) if lost else set()
+    found = [own for joint, own in servo_channels(rig).items() if joint in lost] if lost else []
+    names = [own[0].name for own in found if not any(place in animated for each in own for place in each.curves())]
+    if names:
+        report.info(
+            "pose-lost",
+            Message("Pose: lost with the deleted bones, initial values are set: {}", abbreviate_names(names, 4)),
+        )
 
 
 def _joints_placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
@@ -227,20 +284,6 @@ def _shift_designs(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: 
             shift = shifts.get(record_of(body).source_id) if body is not None else None
             if shift is not None:
                 designs[obj] = Matrix(shift.tolist()) @ designs.get(obj, obj.matrix_basis)
-
-
-def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the joints whose empties were moved since their bones were made.
-
-    These bones still rotate about the old place.
-    """
-    return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
-
-
-def is_moved_from_bones(empty: bpy.types.Object) -> bool:
-    """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
-    now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
-    return now != before and not is_rounding(empty, now, before)
 
 
 def assign_ids(rig: bpy.types.Object) -> None:
@@ -277,7 +320,8 @@ def assign_shape_ids(obj: bpy.types.Object, before: str) -> set[int]:
 
 
 @contextmanager
-def _in_object_mode(rig: bpy.types.Object) -> Iterator[None]:
+def in_object_mode(rig: bpy.types.Object) -> Iterator[None]:
+    """Context manager in which an armature is in Object Mode; Pose Mode is entered again."""
     mode = rig.mode
     if mode != "OBJECT":
         _set_mode(rig, "OBJECT")
@@ -454,29 +498,7 @@ def _attach_to_bones(
         record_bone_baseline(empty)
 
 
-# ---------------------------------------------------------------- previous designs
-
-
-def restore_designs(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], is_applied: bool) -> Report:
-    """Move bodies and joints back to the poses with which their bones were made, and their bones with them.
-
-    The user's objects on bones go with them.
-
-    Args:
-        rig: The armature.
-        objects: The bodies and joints.
-        is_applied: A pose was applied as rest, which moved bodies too; if False those that were moved by hand stay.
-    """
-    for obj in objects:
-        if obj.parent_type == "BONE":
-            bone = armature_of(rig).bones[obj.parent_bone]
-            obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
-        if record_of(obj).role == "BODY" and (is_applied or is_pose_as_built(obj, obj.matrix_basis)):
-            obj.matrix_basis = Matrix(baseline_pose(obj).tolist())
-        elif record_of(obj).role == "JOINT" and is_moved_from_bones(obj):
-            obj.matrix_basis = Matrix(unflatten_pose(bone_baseline(obj)).tolist())
-    return update_armature(rig, is_restored=True)
-
+# ---------------------------------------------------------------- collision shapes
 
 #: Tolerance of the entries of equal local matrices.
 _MATRIX_TOLERANCE = 1e-6

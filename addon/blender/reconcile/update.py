@@ -168,7 +168,8 @@ def write_parts(
             designed = None
             placed = [holders[body.id] for body in bodies if body.id not in known]
             bpy.context.view_layer.update()
-            present = RigState(rig)  # the bones of deleted joints may be there
+            moved, present = present.moved, RigState(rig)  # the bones of deleted joints may be there
+            present.moved = moved
         report.extend(update_armature(rig, present, edit.joints, placed, designed))
         report.extend(keys.write())
         report.extend(_clear_deleted_bones(rig, edit, present, slots, lost))

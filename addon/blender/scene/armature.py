@@ -16,6 +16,7 @@ from ...core.kinematics import split_coordinates
 from ...core.model import Array, Dof
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
+from ..data.baseline import record_rest_pose
 from ..data.channels import bone_path, is_screw_driver_curve
 from ..data.conversion import PosedDofs
 from ..data.datablocks import BulkObjects, set_bone_property
@@ -49,11 +50,10 @@ def bone_task(bone: BonePlan) -> tuple[str, str, int]:
 
 
 def _bone_record_values(bone: BonePlan) -> dict[str, Any]:
-    rest = bone.matrix[:3, :3].ravel().tolist()
     if bone.link is None:
         assert bone.body is not None
-        return {"root": bone.body.id, "joint": "", "rest": rest}
-    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step, "rest": rest}
+        return {"root": bone.body.id, "joint": ""}
+    values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step}
     if bone.degrees.block is not None:
         values["joint_rotation"] = [float(x) for x in block_axes_rotation(bone).ravel()]
     return values
@@ -142,6 +142,7 @@ def _record_bone(made: bpy.types.Bone, bone: BonePlan, is_new: bool) -> None:
     record, values = bone_record(made), _bone_record_values(bone)
     for key, value in (values | {"baseline_name": made.name} if is_new else values).items():
         setattr(record, key, value)
+    record_rest_pose(made)
 
 
 def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
@@ -153,6 +154,17 @@ def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
         every = armature_of(rig).edit_bones
         for name in names:
             every.remove(every[name])
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def set_rest_poses(rig: bpy.types.Object, rests: Mapping[str, Array]) -> None:
+    """Set the rest poses (4, 4) of bones, by name; all others stay where they are."""
+    with scratch_scene([rig]) as scene, shown_in_viewport(rig), operator_context(scene, [rig]):
+        bpy.ops.object.mode_set(mode="EDIT")
+        for name, rest in rests.items():
+            bone = armature_of(rig).edit_bones[name]
+            bone.use_connect = False  # it would pull its parent's tail along
+            bone.matrix = column_major(rest)
         bpy.ops.object.mode_set(mode="OBJECT")
 
 

@@ -15,7 +15,8 @@ from addon.blender.data.access import is_renamed, record_of, settings
 from addon.blender.data.baseline import baseline_pose, bone_baseline, record_baseline
 from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.symmetry import live_mirror
-from addon.blender.reconcile.rig_update import moved_joints, update_armature
+from addon.blender.reconcile.rig_update import update_armature
+from addon.blender.scene.read.design_poses import moved_joints
 from tests.support.scenes import made, the_rig
 
 

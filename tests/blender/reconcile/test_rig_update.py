@@ -9,15 +9,18 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import joint_bones, parts, rig_in
 from addon.blender.reconcile.build import BuildOptions, build
-from addon.blender.reconcile.rig_update import moved_joints, update_armature
+from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.rig.bone_limits import update_joint_bone_limits
+from addon.blender.scene.read.design_poses import moved_joints
 from addon.blender.scene.read.mechanism import extract
 from addon.core.model import Dof
+from tests.support.emptied import empty_file
 from tests.support.references import CORPUS
 from tests.support.stops_helpers import Z, arms
 
@@ -101,6 +104,32 @@ def test_a_joint_moved_by_hand_rotates_at_its_new_position(blank: Any, tmp_path:
     bpy.context.view_layer.update()
     for obj in parts(again, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(moved[record_of(obj).source_name], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["humanoid.skel", "desk_lamp.skel", "hexapod.jm", "rover.jm", "sensor_leg.xml", "pumpjack.json"]
+)
+@pytest.mark.parametrize("edit", ["location", "rotation"])
+def test_a_joint_moved_by_hand_in_a_pose_moves_no_body(blank: Any, name: str, edit: str) -> None:
+    count = len(parts(made(found(name)), "JOINT"))
+    for number in range(0, count, -(-count // 8)):
+        empty_file()
+        rig = made(found(name))
+        random = np.random.default_rng(number)
+        for bone in (bone for bone in rig.pose.bones if bone.bone.knuckle.joint):
+            free = [axis for axis in range(3) if not bone.lock_rotation[axis]]
+            for axis in free if bone.rotation_mode != "QUATERNION" else ():
+                bone.rotation_euler[axis] += random.uniform(-0.3, 0.3)
+        bpy.context.view_layer.update()
+        empty = parts(rig, "JOINT")[number]
+        way = Matrix.Translation((0.05, 0.02, 0.03)) if edit == "location" else Matrix.Rotation(0.3, 4, "X")
+        empty.matrix_basis = empty.matrix_basis @ way
+        bpy.context.view_layer.update()
+        seen = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+        update_armature(rig)
+        bpy.context.view_layer.update()
+        for obj, place in seen.items():
+            np.testing.assert_allclose(obj.matrix_world, place, atol=1e-5, err_msg=f"{empty.name}: {obj.name}")
 
 
 def test_a_model_knows_that_its_joints_were_moved_by_hand(blank: Any) -> None:

@@ -200,9 +200,10 @@ class KnuckleBone(bpy.types.PropertyGroup):
     )
     root: StringProperty(name="Root Body ID", description="ID of the root body that the bone carries")
     rest: FloatVectorProperty(
-        description="Rest rotation of the bone when created, by rows, to detect an applied armature rotation",
+        description="Rest rotation last written to the bone, by rows, to detect an applied transform or pose",
         size=9,
     )
+    rest_head: FloatVectorProperty(description="Head last written to the bone, with 'rest'", size=3)
 
 
 def _input_property(name: str, description: str) -> FloatProperty:

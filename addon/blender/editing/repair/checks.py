@@ -6,6 +6,7 @@ One list of findings for the sidebar and the export; ``fixes`` has the safe reme
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import bpy
@@ -21,25 +22,28 @@ from ...data.conversion import mirror_plane_of
 from ...data.queries import file_name, parts, parts_by_id, parts_outside_collection
 from ...physics.bodies.penetration import ConvexShape, penetration_depths
 from ...physics.simulation.recording import is_body_key_constraint
-from ...reconcile.rig_update import assign_ids, moved_joints
+from ...reconcile.rig_update import assign_ids
 from ...scene.read.attachments import FRAME_KEPT_CODE
-from ...scene.read.design_poses import DesignPoses
+from ...scene.read.design_poses import DesignPoses, moved_joints
 from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
 from ..symmetry.appearance import mesh_differences
 from .missing_parts import (
     FOLLOWERS_LEFT_CODE,
     REBUILD_LABEL,
+    find_deleted_joints,
     find_missing_parts,
     joints_without_bodies,
+    unknown_joint_message,
+    unknown_joints,
+    unmoved_bodies,
     unmoved_message,
 )
 from .rig_mismatch import (
     applied_pose_message,
     detached_shapes,
-    edited_bones,
+    find_rest_change,
     find_rig_mismatch,
-    joints_with_applied_pose,
 )
 
 #: Penetration up to which bodies only touch, as a share of the smaller one's size.
@@ -313,14 +317,19 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
     found = find_rig_mismatch(rig, mechanism)
     bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+    loose = {own: obj for own, obj in bodies.items() if obj in unmoved_bodies(rig, bodies.values(), joints.values())}
+    deleted = find_deleted_joints(rig, loose.values())
+    if deleted:  # what else does not fit comes of that
+        unknown = unknown_joints(rig, deleted)
+        message = unknown_joint_message(unknown) if unknown else unmoved_message(rig, loose.values())
+        detached = Finding("bones-gone", "error", message, "body", tuple(loose), fix="Detach the bodies")
+        yield detached if unknown else replace(detached, fix=REBUILD_LABEL, or_fix=detached.fix)
+        return
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
         if ids:
             message = unmoved_message(rig, [known[part] for part in ids])
-            yield Finding(
-                "bones-gone", "error", message, kind, ids,  # type: ignore[arg-type]
-                "Create the bones", REBUILD_LABEL if kind == "body" else "",
-            )  # fmt: skip
+            yield Finding("bones-gone", "error", message, kind, ids, "Create the bones")  # type: ignore[arg-type]
     if found.left:
         message = Message(
             "Armature: bones of deleted parts remain: {}. Delete them", abbreviate_names(found.left, _MAX_NAMES)
@@ -361,21 +370,28 @@ def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 
 def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield findings about joints that were moved by hand, applied poses, and edited bones."""
-    applied, edited = joints_with_applied_pose(rig), edited_bones(rig)
-    gone = {obj for found in edited.values() for obj in found}
-    moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
-    if applied:
+    change = find_rest_change(rig)
+    gone = {obj for found in change.edited.values() for obj in found}
+    has_rests_moved = change.is_applied or change.is_whole
+    moved = [] if has_rests_moved else [empty for empty in moved_joints(rig) if empty not in gone]
+    if change.is_applied:
         yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Restore the bones")
+    if change.is_whole:
+        message = (
+            "Mechanism: moved as a whole by Apply, so that files have its new place. Update the armature, or restore "
+            "the bones if the pose of the root was applied"
+        )
+        yield Finding("place-applied", "warning", message, "model", (), "Update the armature", "Restore the bones")
     if moved:
         names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
         message = Message("Joints moved away from their bones, by hand or by Apply: {}. Update the armature", names)
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", message, "joint", ids, "Update the armature")
-    if edited:
+    if change.edited and not change.is_applied:
         message = Message(
             "Bones edited by hand: {}. Servos move about the bones as they are now, files keep the previous "
             "axes. Restore the bones",
-            abbreviate_names(edited, _MAX_NAMES),
+            abbreviate_names(change.edited, _MAX_NAMES),
         )
         yield Finding("bones-edited", "warning", message, "model", fix="Restore the bones")
 

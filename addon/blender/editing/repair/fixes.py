@@ -230,8 +230,8 @@ def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
-    restore_bones(rig)
-    return "Bones restored"
+    found = [entry.message for entry in restore_bones(rig).entries]
+    return join_messages(". ", [Message("Bones restored"), *found])
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
@@ -251,8 +251,8 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
-    update_armature(rig)
-    return "Armature updated"
+    lost = [entry.message for entry in update_armature(rig).entries if entry.code == "pose-lost"]
+    return join_messages(". ", [Message("Armature updated"), *lost])
 
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -266,10 +266,15 @@ def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
     return "Parented to its body"
 
 
+#: Codes of what a rebuild reports and its fix tells.
+_REBUILD_CODES = {"left-away", "joint-unknown", "joint-as-filed"}
+
+
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
     with rollback_on_error():
-        done = rebuild(rig, bpy.context.scene).done
-    return Message("Rebuilt or restored: {}", join_messages("; ", done))
+        result = rebuild(rig, bpy.context.scene)
+    left = [entry.message for entry in result.report.entries if entry.code in _REBUILD_CODES]
+    return join_messages(". ", [Message("Rebuilt or restored: {}", join_messages("; ", result.done)), *left])
 
 
 def _keyframe_followers(rig: bpy.types.Object, _finding: Finding) -> str:
@@ -323,6 +328,7 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-moved": _update_armature,
     "bones-edited": _restore_bones,
     "rest-applied": _restore_bones,
+    "place-applied": _update_armature,
     "off-bone": _reattach_part,
     "mesh-edited": _adopt_mesh,
     "shape-loose": _reattach_shapes,
@@ -332,6 +338,8 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _rebuild,
     FOLLOWERS_LEFT_CODE: _keyframe_followers,
+    "bones-gone": _update_armature,
+    "place-applied": _restore_bones,
     "mesh-edited": _restore_shape,
 }
 

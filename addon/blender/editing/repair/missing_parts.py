@@ -22,9 +22,10 @@ from ....core.editing.edits import with_bodies, with_joints
 from ....core.kinematics import spanning_tree
 from ....core.loops.linkage_solver import find_linkages
 from ....core.model import Mechanism, body_by_id
-from ....core.report import Message, abbreviate_names
+from ....core.report import FormatError, Message, abbreviate_names
 from ...animation.loops.live_solver import followers_without_loop
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings, world_of
+from ...data.documents import read_document
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (
     all_parts,
@@ -233,23 +234,28 @@ def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) 
 
 
 def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
-    """Return the message about bodies that nothing moves: their joints or bones were deleted."""
-    bodies = list(boneless)
+    """Return the message about bodies that nothing moves: their joints or bones were deleted.
+
+    The innermost bodies come first.
+    """
+    bones = armature_of(rig).bones
+    depths = {obj: len(bones[obj.parent_bone].parent_recursive) if obj.parent_bone in bones else 0 for obj in boneless}
+    bodies = sorted(depths, key=lambda obj: depths[obj])
     names = abbreviate_names([file_name(obj) for obj in bodies], _MAX_NAMES)
-    lost = abbreviate_names(deleted_joint_names(rig, bodies), _MAX_NAMES)
+    lost = abbreviate_names([*find_deleted_joints(rig, bodies)], _MAX_NAMES)
     if lost:
         return Message("Joint {}: deleted, so nothing connects {}. Rebuild it", lost, names)
     return Message("Armature: no bone for {}. Create it", names)
 
 
-def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
-    """Return the names of deleted joints between bodies and existing others, or the world.
+def find_deleted_joints(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> dict[str, str]:
+    """Return the ids of deleted joints between bodies and existing others, or the world, by name.
 
     They are found by their bones, which remain: Blender deletes an object to which nothing refers.
     """
     known = {record_of(obj).source_id for obj in all_parts(rig, "JOINT")}
     carriers = {obj.parent_bone for obj in all_parts(rig, "BODY") if obj.parent == rig}
-    bones, names = armature_of(rig).bones, dict[str, None]()
+    bones, names = armature_of(rig).bones, dict[str, str]()
     for body in bodies:
         bone = bones.get(body.parent_bone) if body.parent == rig else None
         joint = bone_record(bone).joint if bone is not None else ""
@@ -259,8 +265,31 @@ def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object
         while above is not None and bone_record(above).joint == joint:
             above = above.parent
         if above is None or above.name in carriers:
-            names[bone.name] = None
-    return list(names)
+            names[bone.name] = joint
+    return names
+
+
+def unknown_joints(rig: bpy.types.Object, deleted: Mapping[str, str], known: Mechanism | None = None) -> list[str]:
+    """Return the names of deleted joints that cannot be rebuilt: neither the document nor Blender has them.
+
+    Args:
+        rig: The armature.
+        deleted: Ids of the joints by name.
+        known: The mechanism as document and records describe it, if it was read.
+    """
+    if known is None:
+        try:
+            known = described_mechanism(rig, read_document(rig) or Mechanism(""))
+        except FormatError:
+            known = described_mechanism(rig, Mechanism(""))
+    ids = {joint.id for joint in known.joints}
+    return [name for name, own in deleted.items() if own not in ids]
+
+
+def unknown_joint_message(names: Iterable[str]) -> Message:
+    """Return the message about deleted joints that cannot be rebuilt, by their names."""
+    listed = abbreviate_names(names, _MAX_NAMES)
+    return Message("Joint {}: deleted and in no file, so it cannot be rebuilt. Undo, or add it again", listed)
 
 
 def is_armature_deleted(rig: bpy.types.Object) -> bool:

@@ -42,6 +42,7 @@ from ..symmetry.twins import read_records
 from .missing_parts import (
     NeededParts,
     described_mechanism,
+    find_deleted_joints,
     find_missing_parts,
     find_model_collection,
     find_needed_parts,
@@ -49,6 +50,9 @@ from .missing_parts import (
     is_armature_deleted,
     orphan_parts,
     scene_with_collection,
+    unknown_joint_message,
+    unknown_joints,
+    unmoved_bodies,
 )
 
 _MAX_NAMES = 4
@@ -166,6 +170,10 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
             _restore_model_record(rig, found, out)
     document = found or Mechanism("")
     described = described_mechanism(rig, document)
+    loose = unmoved_bodies(rig, all_parts(rig, "BODY"), all_parts(rig, "JOINT"))
+    unknown = unknown_joints(rig, find_deleted_joints(rig, loose), described)
+    if unknown:
+        out.report.warn("joint-unknown", unknown_joint_message(unknown))
     if lacks - _IN_NO_PART or everything:
         update_parts(rig, document, find_needed_parts(rig, described, everything), everything, is_new, out)
         if "unmoved" in lacks:
@@ -396,6 +404,12 @@ def update_parts(
     made = [file_name(obj) for own, obj in restored["BODY"].items() if own not in holders]
     made += [file_name(obj) for own, obj in restored["JOINT"].items() if own not in empties]
     out.done += [abbreviate_names(made, _MAX_NAMES)] if made else []
+    filed = [joint.name or joint.id for joint in new_joints if joint.id not in empties]
+    if filed:
+        message = Message(
+            "Joints rebuilt as in the file, without later changes: {}", abbreviate_names(filed, _MAX_NAMES)
+        )
+        out.report.info("joint-as-filed", message)
     out.done += ["Collision"] if reshaped else []
     out.done += ["Frames"] if everything and (frames or lights) else []
 

@@ -6,31 +6,38 @@ detached shapes. Blender lets the user do all of that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
-from ....core.model import Mechanism
-from ....core.report import FormatError, Report
+from ....core.model import Array, Mechanism
+from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....core.transforms import inverse
+from ...animation.actions import animated_curve_ids
+from ...animation.loops import live_solver
+from ...compat import action_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
-from ...data.baseline import bone_baseline
-from ...data.conversion import flatten_pose, unflatten_pose
-from ...data.queries import joint_bones, mechanism_bones, parts, parts_by_id
+from ...data.baseline import bone_baseline, recorded_rest_poses
+from ...data.channels import bone_of_path, bone_path, servo_channels
+from ...data.conversion import flatten_pose, read_stops, unflatten_pose
+from ...data.queries import mechanism_bones, parts, parts_by_id, root_bones
 from ...reconcile.rig_state import current_plan
 from ...reconcile.rig_update import (
     attach_shapes,
+    begin_edit,
     existing_bones,
-    is_moved_from_bones,
-    moved_joints,
-    restore_designs,
+    in_object_mode,
+    physics_suspended,
+    update_armature,
 )
-from ...scene.armature import inverse_rest_matrices
-from ...scene.read.design_poses import DesignPoses, is_pose_as_built
-from ...scene.read.mechanism import extract
+from ...scene.armature import inverse_rest_matrices, set_rest_poses
+from ...scene.read.design_poses import DesignPoses, is_moved_from_bones, is_pose_as_built, keyed_bones, snap_to_built
 
+_MAX_NAMES = 4
 #: Tolerance of equal transforms, as a share of their size.
 _BONE_TOLERANCE = 1e-4
 #: Float32 rounding of an undone transform, as a share of its size.
@@ -40,8 +47,8 @@ _ROUNDING_TOLERANCE = 2e-6
 def applied_pose_message() -> str:
     """Return the message about a pose that was applied as rest."""
     return (
-        "Rest pose: a pose was applied as rest pose. Files use it as design pose, but stops and initial values still "
-        "refer to the previous one. Restore the bones"
+        "Rest pose: a pose was applied as rest pose. Files use it as design pose, but stops, initial values and "
+        "keyframes still refer to the previous one. Restore the bones"
     )
 
 
@@ -93,44 +100,234 @@ def _are_bones_unmoved(rig: bpy.types.Object, attached: Sequence[bpy.types.Objec
     return bool((np.abs(now - then).max(axis=(1, 2), initial=0.0) <= slack).all())
 
 
-def joints_with_applied_pose(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the joints that moved together with their bones because a pose was applied as rest (Ctrl+A in pose mode).
+# ---------------------------------------------------------------- rest poses
+
+#: Largest angle or relative length by which channels differ from rounding alone; of locked ones, which poses lack.
+_CHANNEL_TOLERANCE, _LOCKED_TOLERANCE = 2e-6, 1e-4
+
+
+@dataclass
+class RestChange:
+    """Rest poses of bones that are no longer those last written, because Blender's own tools changed them.
+
+    Attributes:
+        before: Rest poses (4, 4) last written to the bones of joints and roots in the mechanism's frame, by name.
+        after: Present rest poses of all bones, by name.
+        moved: Names of the bones of joints and roots whose rest pose differs.
+        edited: Bones that were edited in Edit Mode, by name, with the parts on them, which moved along.
+        is_applied: A pose was applied as rest: the parts stayed, and the bones lost their pose.
+        is_whole: All bones moved equally, by *Apply* (Ctrl+A) of the armature or the applied pose of its root.
+    """
+
+    before: dict[str, Array]
+    after: dict[str, Array]
+    moved: list[str]
+    edited: dict[str, list[bpy.types.Object]]
+    is_applied: bool = False
+    is_whole: bool = False
+
+
+def find_rest_change(rig: bpy.types.Object) -> RestChange:
+    """Find the bones whose rest pose is no longer the last written one, and whether a pose was applied as rest.
 
     Note:
-        *Apply Pose as Rest Pose* moves everything that is parented to bones. The bone of a joint that was moved by hand
-        stays. If all joints moved equally, the mechanism's transform was applied or its root was posed, and joint
-        values keep their meaning.
+        *Apply Pose as Rest Pose* rewrites the transforms of what is parented to bones so that it stays. *Apply* of the
+        armature's own transform does so too, and moves all bones equally: only keyframes of a root that have the pose
+        show that it was applied.
     """
-    moved = moved_joints(rig)
-    if not moved:
-        return []
+    before, edited = recorded_rest_poses(rig), edited_bones(rig)
     designs = DesignPoses(rig)
-    ways = np.array([np.array(designs.of(obj)) @ inverse(unflatten_pose(bone_baseline(obj))) for obj in moved])
-    are_all = len(moved) == len(parts(rig, "JOINT"))
-    if are_all and np.ptp(ways, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(ways).max()):
-        return []
-    decided, chains = current_plan(rig, extract(rig)), joint_bones(rig)
-    wanted = {bone.link.joint.id: bone.matrix for bone in decided.bones if bone.link is not None and not bone.step}
-    out = []
-    for empty in moved:
-        own = record_of(empty).source_id
-        if own in wanted and chains.get(own):
-            there = np.array(armature_of(rig).bones[chains[own][0]].matrix_local)
-            if np.abs(there - wanted[own]).max() < _BONE_TOLERANCE * max(1.0, np.abs(there).max()):
-                out.append(empty)
+    after = {bone.name: designs.rest(bone) for bone in armature_of(rig).bones}
+    moved = [name for name, rest in before.items() if not _are_equal(after[name], rest)]
+    out = RestChange(before, after, moved, edited)
+    carrying = {obj.parent_bone for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.parent == rig}
+    if all(name in edited for name in carrying.intersection(moved)):
+        out.edited = {name: edited.get(name, []) for name in (*edited, *moved)}
+    elif len(moved) < len(before) or not _is_similarity(before, after):
+        out.is_applied = True
+    else:
+        ways = np.array([after[name] @ inverse(rest) for name, rest in before.items()])
+        out.is_whole = bool(np.ptp(ways, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(ways).max()))
+        keyed = keyed_bones(rig).intersection(root_bones(rig).values()) if out.is_whole else set()
+        out.is_applied = bool(keyed) and all(_is_keyed_pose(rig, root, _applied_pose(rig, root, out)) for root in keyed)
+        out.is_whole = out.is_whole and not keyed
     return out
 
 
-def restore_bones(rig: bpy.types.Object) -> Report:
-    """Move edited bones back, with the design of the parts on them.
+def _are_equal(one: Array, other: Array) -> bool:
+    return bool(np.abs(one - other).max() < _BONE_TOLERANCE * max(1.0, np.abs(other).max()))
 
-    After a pose was applied as rest, all parts get back their built pose.
+
+def _is_similarity(before: Mapping[str, Array], after: Mapping[str, Array]) -> bool:
+    """Return whether rest poses (4, 4) by name were all moved by one rotation, translation and scale."""
+    old, new = np.array([*before.values()]), np.array([after[name] for name in before])
+    turns = new[:, :3, :3] @ old[:, :3, :3].transpose(0, 2, 1)
+    heads = old[:, :3, 3] @ turns[0].T
+    here, there = heads - heads.mean(axis=0), new[:, :3, 3] - new[:, :3, 3].mean(axis=0)
+    size = float((here**2).sum())
+    off = there - here * (float((here * there).sum()) / size if size > 0.0 else 1.0)
+    return bool(max(np.ptp(turns, axis=0).max(), np.abs(off).max()) < _BONE_TOLERANCE * max(1.0, np.abs(new).max()))
+
+
+def _applied_pose(rig: bpy.types.Object, bone: str, change: RestChange) -> Matrix:
+    """Return the pose (4, 4) of a bone, in its own axes, by which its rest pose relative to its parent changed."""
+    above = armature_of(rig).bones[bone].parent
+    old, new = change.before[bone], change.after[bone]
+    if above is not None and above.name in change.before:
+        old, new = inverse(change.before[above.name]) @ old, inverse(change.after[above.name]) @ new
+    return Matrix((inverse(old) @ new).tolist())
+
+
+def _is_keyed_pose(rig: bpy.types.Object, bone: str, pose: Matrix) -> bool:
+    """Return whether the keyframes of the active Action pose a bone so (4, 4) in any frame."""
+    data, pose_bone = rig.animation_data, rig.pose.bones[bone]
+    assert data is not None and data.action is not None
+    wanted = {
+        (bone_path(bone, prop), index): value
+        for prop, values in _bone_channels(pose_bone, pose).items()
+        for index, value in enumerate(values)
+    }
+    curves = [
+        each for each in action_curves(rig, data.action, create=False) or () if bone_of_path(each.data_path) == bone
+    ]
+    first, last = (float(x) for x in data.action.frame_range)  # type: ignore[attr-defined]
+    frames = np.unique([bpy.context.scene.frame_current_final, *np.arange(first, last + 1.0), last])
+    fits = np.ones(len(frames), dtype=bool)
+    flipped = fits.copy()
+    for curve in curves:
+        value = wanted.get((curve.data_path, curve.array_index), 0.0)
+        here = np.array([curve.evaluate(frame) for frame in frames])
+        sign = -1.0 if curve.data_path.endswith("quaternion") else 1.0
+        tolerance = _BONE_TOLERANCE * max(1.0, abs(value))
+        fits &= np.abs(here - value) < tolerance
+        flipped &= np.abs(here - sign * value) < tolerance
+    return bool((fits | flipped).any())
+
+
+def _bone_channels(pose: bpy.types.PoseBone, wanted: Matrix) -> dict[str, tuple[float, ...]]:
+    """Return the channels of a bone, by property, that pose it so (4, 4), nearest to its present ones."""
+    place, turn, _scale = wanted.decompose()
+    if pose.rotation_mode == "QUATERNION":
+        turn.make_compatible(pose.rotation_quaternion)
+        return {"location": place[:], "rotation_quaternion": turn[:]}
+    if pose.rotation_mode == "AXIS_ANGLE":
+        axis, angle = turn.to_axis_angle()
+        return {"location": place[:], "rotation_axis_angle": (angle, *axis[:])}
+    euler = turn.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
+    return {"location": place[:], "rotation_euler": euler[:]}
+
+
+def restore_bones(rig: bpy.types.Object) -> Report:
+    """Move bones back whose rest pose was changed with Blender's own tools, with the design of the parts on them.
+
+    The inverse of *Apply Pose as Rest Pose*: keyframes mean again what they meant, and bones without are posed as they
+    were. The report has the bones posed, and those whose whole turns cannot be known.
     """
-    gone = [obj for found in edited_bones(rig).values() for obj in found]
-    applied = bool(joints_with_applied_pose(rig))
-    if applied:
-        gone = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.parent == rig]
-    return restore_designs(rig, gone, applied)
+    report = Report()
+    with live_solver.solver_suspended(), in_object_mode(rig), physics_suspended(rig, report):
+        begin_edit(rig)
+        change, designs = find_rest_change(rig), DesignPoses(rig)
+        hung = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role)]
+        hung = [obj for obj in hung if obj.parent == rig and obj.parent_type == "BONE"]
+        placed = {obj: np.array(designs.of(obj), dtype=np.float64) for obj in hung}
+        is_applied = change.is_applied or change.is_whole
+        if is_applied:
+            _add_foreign_bones(rig, change)
+        poses = {name: _applied_pose(rig, name, change) for name in change.moved} if is_applied else {}
+        set_rest_poses(rig, {name: change.before[name] for name in change.moved})
+        along = {obj for found in change.edited.values() for obj in found}
+        for obj in hung:
+            _restore_design(rig, obj, None if obj in along else placed[obj], change)
+        posed, turned = _pose_again(rig, poses)
+        report.extend(update_armature(rig, is_restored=True))
+    if posed:
+        names = abbreviate_names(posed, _MAX_NAMES)
+        report.info("rest-posed", Message("Pose: set again as it was when it was applied: {}", names))
+    if turned:
+        names = abbreviate_names(turned, _MAX_NAMES)
+        report.info(
+            "turns-lost", Message("Pose: angles may be whole rotations away, enter them if it matters: {}", names)
+        )
+    return report
+
+
+def _add_foreign_bones(rig: bpy.types.Object, change: RestChange) -> None:
+    """Add the user's bones to a change: they moved along with the nearest bone above them that is the mechanism's."""
+    for bone in armature_of(rig).bones:  # parents come first
+        if bone.name not in change.before:
+            above, rest = bone.parent, change.after[bone.name]
+            way = np.eye(4)
+            if above is not None:
+                way = change.before[above.name] @ inverse(change.after[above.name])
+            change.before[bone.name] = way @ rest
+            if not _are_equal(way, np.eye(4)):
+                change.moved.append(bone.name)
+
+
+def _restore_design(rig: bpy.types.Object, obj: bpy.types.Object, design: Array | None, change: RestChange) -> None:
+    """Parent a part to its bone at its previous rest pose.
+
+    Args:
+        rig: The armature.
+        obj: The part.
+        design: Its present design pose (4, 4); None: its own matrix is still the previous one.
+        change: The change of the bones.
+    """
+    bone = armature_of(rig).bones.get(obj.parent_bone)
+    if bone is None:
+        return
+    obj.matrix_parent_inverse = (bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0))).inverted()
+    if design is None:
+        return
+    if bone.name in change.before:
+        design = change.before[bone.name] @ inverse(change.after[bone.name]) @ design
+    pose, fitted = Matrix(design.tolist()), unflatten_pose(bone_baseline(obj))
+    is_fitted = record_of(obj).role == "JOINT" and is_pose_as_built(obj, pose, fitted)
+    obj.matrix_basis = Matrix(fitted.tolist()) if is_fitted else snap_to_built(obj, pose)
+
+
+def _pose_again(rig: bpy.types.Object, poses: Mapping[str, Matrix]) -> tuple[list[str], list[str]]:
+    """Pose bones by what their rest poses contained (``poses``, by name), but for channels with keyframes or drivers.
+
+    Returns:
+        Names of the bones posed, and of those whose angle may be whole turns away.
+    """
+    taken = animated_curve_ids(rig)
+    animated, angles = {bone_of_path(path) for path, _index in taken}, _angle_stops(rig)
+    posed, turned = list[str](), list[str]()
+    for name, applied in poses.items():
+        bone, was_posed = rig.pose.bones[name], False
+        channels = _bone_channels(bone, applied if name in animated else applied @ bone.matrix_basis)
+        locks = {"location": bone.lock_location, "rotation_euler": bone.lock_rotation}
+        for prop, values in channels.items():
+            target, reach = getattr(bone, prop), applied.translation.length if prop == "location" else 1.0
+            for index, value in enumerate(values):
+                is_locked = prop in locks and locks[prop][index]
+                slack = (_LOCKED_TOLERANCE if is_locked else _CHANNEL_TOLERANCE) * max(1.0, reach)
+                if (bone_path(name, prop), index) in taken or abs(target[index] - value) <= slack:
+                    continue
+                lower, upper = angles.get((name, prop, index), (0.0, 0.0))
+                ways = [turn for turn in _NEAR_TURNS if lower <= value + turn <= upper]
+                target[index], was_posed = value + next(iter(ways), 0.0), True
+                turned += [name] if len(ways) > 1 else []
+        posed += [name] if was_posed else []
+    return posed, turned
+
+
+#: Whole turns (rad) by which an angle found again may differ, the smallest first.
+_NEAR_TURNS = (0.0, 2.0 * math.pi, -2.0 * math.pi)
+
+
+def _angle_stops(rig: bpy.types.Object) -> dict[tuple[str, str, int], tuple[float, float]]:
+    """Return lower and upper stop (rad) of the joints with one angle, by bone, property and index of the channel."""
+    joints, out = parts_by_id(rig, "JOINT"), dict[tuple[str, str, int], tuple[float, float]]()
+    for joint, own in servo_channels(rig).items():
+        if len(own) == 1 and own[0].prop == "rotation_euler":
+            (dof,), (channel,) = record_of(joints[joint]).joint.dofs, own
+            lower, upper = read_stops(dof)
+            ends = -math.inf if lower is None else lower, math.inf if upper is None else upper
+            out[channel.bone, channel.prop, channel.index] = ends
+    return out
 
 
 @dataclass

@@ -53,14 +53,6 @@ def applied_upright(rig: bpy.types.Object) -> Matrix | None:
     return turn.to_matrix().to_4x4()
 
 
-def store_rest_rotations(rig: bpy.types.Object) -> None:
-    """Record the bones' present rest rotations as those that they were created with."""
-    for bone in armature_of(rig).bones:
-        record = bone_record(bone)
-        if record.joint or record.root:
-            record.rest = np.array(bone.matrix_local.to_3x3()).ravel().tolist()
-
-
 def report_cleared_transform(obj: bpy.types.Object, design: Matrix, report: Report) -> None:
     """Warn of an object that was placed elsewhere and now is exactly at the origin or axes of its parent.
 

@@ -21,7 +21,7 @@ from ....core.report import Message
 from ....core.transforms import inverse
 from ...compat import action_curves, nla_strips, strip_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
-from ...data.baseline import baseline_pose
+from ...data.baseline import baseline_pose, bone_baseline
 from ...data.channels import bone_of_path
 from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, parts, parts_by_id, root_bones, servo_bones
@@ -132,6 +132,20 @@ def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.
         joint.frame_child = held.frame_child
 
 
+def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return the joints whose empties were moved since their bones were made.
+
+    These bones still rotate about the old place.
+    """
+    return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
+
+
+def is_moved_from_bones(empty: bpy.types.Object) -> bool:
+    """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
+    now, before = flatten_pose(empty.matrix_basis), bone_baseline(empty)
+    return now != before and not is_rounding(empty, now, before)
+
+
 #: Tolerance of matrix entries; of translations relative to the part's distance from the origins.
 _POSE_TOLERANCE = 1e-5
 #: Tolerance of matrix entries for the rounding to 32 bits.
@@ -192,6 +206,10 @@ class DesignPoses:
         back = np.array(self._back, dtype=np.float64)
         return back @ move @ inverse(back)
 
+    def rest(self, bone: bpy.types.Bone) -> Array:
+        """Return the rest pose (4, 4) of a bone, in the mechanism's frame."""
+        return np.array(self._in_file(bone.matrix_local), dtype=np.float64)
+
     def of(self, obj: bpy.types.Object) -> Matrix:
         """Return a part's design matrix, scale included; with the original parenting its local matrix itself.
 
@@ -204,7 +222,7 @@ class DesignPoses:
                 Message("{}: its transform is not finite. Enter location, rotation and scale again", repr(obj.name))
             )
         applied = self.applied(obj, design)
-        return design if applied is None else _snap_to_built(obj, design @ applied)
+        return design if applied is None else snap_to_built(obj, design @ applied)
 
     def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
         """Return the transform that was applied to a body's mesh (``applied_mesh_transform``), else None.
@@ -233,20 +251,20 @@ class DesignPoses:
         if parent_space is not None:
             parent_space = self._in_file(parent_space)
             if not _is_identity(parent_space, obj):
-                return _snap_to_built(obj, parent_space @ basis)
+                return snap_to_built(obj, parent_space @ basis)
             built = list(record_of(obj).baseline_pose)
             return Matrix(unflatten_pose(built).tolist()) if is_rounding(obj, flatten_pose(basis), built) else basis
         if _has_lost_bone(obj):
             return basis
         if obj.parent is None and is_pose_as_built(obj, basis):
-            return _snap_to_built(obj, basis)
+            return snap_to_built(obj, basis)
         design = self._frame @ _unsimulated_world_matrix(obj)
         bone = self.carrier(obj)
         if bone:
             pose = self.rig.pose.bones[bone]
             rest, now = self._in_file(pose.bone.matrix_local), self._in_file(pose.matrix)
             design = rest @ now.inverted_safe() @ design
-        return _snap_to_built(obj, design)
+        return snap_to_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
         """Return the motion of a part's parent bone since parenting, in the mechanism's frame; None without any."""
@@ -262,12 +280,12 @@ class DesignPoses:
             return (
                 basis
                 if parent_space == _IDENTITY or _is_identity(parent_space, obj)
-                else _snap_to_built(obj, parent_space @ basis)
+                else snap_to_built(obj, parent_space @ basis)
             )
         if obj.parent is None and is_pose_as_built(obj, basis):
-            return _snap_to_built(obj, basis)  # it only lost its parent
+            return snap_to_built(obj, basis)  # it only lost its parent
         local = _world_matrix(holder).inverted_safe() @ _world_matrix(obj)
-        return _snap_to_built(obj, local if back is None else back @ local)
+        return snap_to_built(obj, local if back is None else back @ local)
 
     def _unapplied(self, body: bpy.types.Object) -> Matrix | None:
         applied = self.applied(body)
@@ -306,13 +324,16 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
     )
 
 
-def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
-    """Return whether a pose is the one that a part was built with, within the rounding of a change of parents."""
-    off = np.abs(np.array(now) - baseline_pose(obj))
+def is_pose_as_built(obj: bpy.types.Object, now: Matrix, built: Array | None = None) -> bool:
+    """Return whether a pose is the one that a part was built with, within the rounding of a change of parents.
+
+    ``built``: another pose (4, 4) to compare with.
+    """
+    off = np.abs(np.array(now) - (baseline_pose(obj) if built is None else built))
     return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 
 
-def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
+def snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
     """Remove the rounding of a pose computed through the world: components as built get exactly the built values."""
     built = baseline_pose(obj)
     pose, reach = np.array(now, dtype=np.float64), _distance_scale(obj)

@@ -27,7 +27,7 @@ from ...editing.joints import (
     swap_joint_ends,
 )
 from ...editing.repair.fixes import keyframe_left_followers
-from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
+from ...editing.repair.rig_mismatch import applied_pose_message, find_rest_change
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins
 from ...reconcile.rig_update import begin_edit, update_armature
@@ -206,7 +206,7 @@ class KNUCKLE_OT_refit(ModelOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Update the armature and reset pose channels that belong to no degree of freedom."""
-        applied = bool(joints_with_applied_pose(rig))  # no longer detectable after the update
+        applied = find_rest_change(rig).is_applied  # no longer detectable after the update
         report = keyframe_left_followers(rig)
         report.extend(update_armature(rig))
         reset = reset_unused_channels(rig, servo_channels(rig))

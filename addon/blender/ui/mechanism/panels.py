@@ -17,7 +17,7 @@ from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing_messages
 from ...locale import translated
 from ...physics.simulation.setup import find_leftovers
-from ...reconcile.rig_update import is_moved_from_bones
+from ...scene.read.design_poses import is_moved_from_bones
 from ..base.operators import (
     active_model,
     linked_copy_message,

@@ -18,7 +18,7 @@ from ...data.access import armature_settings, settings, world_of
 from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
-from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
+from ...editing.repair.missing_parts import find_deleted_joints, unmoved_bodies, unmoved_message
 from ...events.handlers import Handlers, connect, disconnect
 from ...events.signals import Signal
 from ...locale import translated
@@ -93,7 +93,7 @@ class KNUCKLE_OT_build_physics(ModelOperator):
             "{} and {}", count_with_noun(bodies, "rigid body", "rigid bodies"), count_with_noun(joints, "constraint")
         )
         loose = unmoved_bodies(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
-        if deleted_joint_names(rig, loose):
+        if find_deleted_joints(rig, loose):
             report.warn("unmoved", unmoved_message(rig, loose))
         report_result(self, Message("Rigid bodies added: {}", held), report)
         return {"FINISHED"}
