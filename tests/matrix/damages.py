@@ -13,8 +13,7 @@ import numpy as np
 from . import names
 from .cells import Cell, Expected, Freed, pick
 from .edits import Edit, Fixed, Mass
-from .structure import Cut, delete, limb
-from .tools import with_children
+from .structure import Cut, MoveJoint, delete, limb
 
 #: The density that bodies are weighed with, kg/m³.
 DENSITY = 1000.0
@@ -189,18 +188,28 @@ class BoneAgain(Fixed):
 
 
 class Refitted(Fixed):
-    """A joint moved by hand, and the armature fitted to it: bodies turn about where it is now."""
+    """A joint moved by hand, and the armature fitted to it: the bodies stay where they are, as with *Move Joint*."""
 
-    def moved(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
-        carried = limb(cell, self.part(cell, side))[1]
-        return super().moved(cell, side) | {key for obj in carried for key in with_children(obj)}
+    def apply(self, cell: Cell, side: int = 0) -> None:
+        self.like = MoveJoint()
+        self.like.limbs = [limb(cell, self.part(cell, each)) for each in (0, 1) if self.part(cell, each)]
+        super().apply(cell, side)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        return self.like.facts(cell, side) | ({} if cell.scene.chord else super().facts(cell, side))
+
+    def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
+        return self.like.held(cell, side)
+
+    def expected(self, cell: Cell) -> Expected:
+        return self.like.loosened(cell, super().expected(cell))
 
 
 class CutOff(Fixed):
     """A joint deleted with X, and its bones taken away."""
 
     def __init__(self) -> None:
-        super().__init__(Cut(delete), "bones-left")
+        super().__init__(Cut(delete), "bones-gone", other=True)
 
     def expected(self, cell: Cell) -> Expected:
         return self.edit.expected(cell)

@@ -329,7 +329,7 @@ ROWS: tuple[Row, ...] = (
         {
             "edited": Fixed(Damage(damages.roll_bone, "JOINT"), "bones-edited"),
             "made again": BoneAgain(),
-            "rebuilt": Fixed(Damage(delete, "JOINT"), "bones-gone", other=True),
+            "rebuilt": Fixed(Damage(delete, "JOINT"), "bones-gone"),
             "taken away": damages.CutOff(),
         },
         AFTER,

@@ -342,7 +342,11 @@ class MoveJoint(Edit):
         return {*cell.before.seen} - ({("BODY", led)} if self.which != "hip" else set())
 
     def expected(self, cell: Cell) -> Expected:
-        expected = super().expected(cell)
+        return self.loosened(cell, super().expected(cell))
+
+    @staticmethod
+    def loosened(cell: Cell, expected: Expected) -> Expected:
+        """What is expected where the moved joint is one of a loop."""
         if cell.scene.chord:  # what follows does so otherwise
             expected.has_motion, expected.goes_on = False, tuple(cell.scene.posed)
             expected.is_counted_anew, expected.counts_on = cell.state != "initial", tuple(cell.scene.posed)
