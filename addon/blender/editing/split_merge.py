@@ -144,7 +144,7 @@ def split_model(
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
-                report.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
+                report.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
             for one, other in ((rig, made), (made, rig)):
                 here, there = armature_of(one).bones, armature_of(other).bones
                 follow_bones(one, other, {bone.name: bone.name for bone in there if bone.name not in here})

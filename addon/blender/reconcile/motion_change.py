@@ -158,7 +158,7 @@ class KeyframePoses:
         poses = current_tree(rig, mechanism).forward(values, len(frames))
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
         poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
-        return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
+        return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies) if body.active}
 
 
 def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
@@ -256,7 +256,12 @@ class KeyConversion:
     """
 
     def __init__(
-        self, rig: bpy.types.Object, present: RigState, edit: Edit, motion: KeyframePoses | None = None
+        self,
+        rig: bpy.types.Object,
+        present: RigState,
+        edit: Edit,
+        motion: KeyframePoses | None = None,
+        is_compared: bool = False,
     ) -> None:
         """Read the keyframes.
 
@@ -264,11 +269,12 @@ class KeyConversion:
             rig: The armature.
             present: State of the mechanism before the edit.
             edit: The edit.
-            motion: Motion that plays, in which the poses of bodies are compared.
+            motion: Motion before the edit.
+            is_compared: The poses of bodies are compared in the motion that plays.
         """
         self.rig, self.report = rig, Report()
         playing = active_action(rig)
-        compared = () if motion is None or playing is None else (playing,)
+        compared = (playing,) if is_compared and playing is not None else ()
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)

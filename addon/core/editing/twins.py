@@ -100,10 +100,7 @@ def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
 
 
 def nearest_image(pose: Array, twin: Array, reflection: Array) -> Array:
-    """Return the mirror image (4, 4) of a part's pose (4, 4) in the axes nearest to those of its ``twin`` (4, 4).
-
-    ``reflection`` as for ``mirror_change``.
-    """
+    """Return the image (4, 4) of a part's pose (4, 4), with the axes nearest to its twin's (see ``mirror_change``)."""
     return reflection @ pose @ make_pose(_axes_flip(pose, twin, reflection))
 
 
@@ -274,8 +271,7 @@ def mirror_joint_settings(
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``, ``edited``
-    as for ``mirror_dofs``.
+    Only dofs whose axes are mirror images are copied. Arguments as for ``mirror_joint`` and ``mirror_dofs``.
     """
     out = deepcopy(twin)
     mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies), edited)

@@ -315,7 +315,7 @@ def touch(obj: Any) -> None:
 @pytest.mark.parametrize("scene", ["juice", "shift"])
 @pytest.mark.parametrize("type_", ["universal", "cylindrical", "screw", "prismatic", "weld"])
 def test_a_twin_of_another_type_keeps_what_is_its_own(blank: Any, tmp_path: Path, scene: str, type_: str) -> None:
-    """The type alone is mirrored: the degree of freedom that continues keeps the stops, springs and motor of the twin."""
+    """The type alone is mirrored: what continues keeps the stops, springs and motor of the twin."""
     unlike_twins(tmp_path, scene)
     obj, twin, record = own_part("Dof", "left hip", "record.type")
     its = record_of(twin).joint
