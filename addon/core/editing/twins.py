@@ -107,8 +107,8 @@ def nearest_image(pose: Array, twin: Array, reflection: Array) -> Array:
 def mirror_change(poses: Sequence[Array], scales: Sequence[Array], reflection: Array) -> tuple[Array, Array]:
     """Compute the pose (4, 4) and scale (3,) of a part's twin after the part was moved, rotated or scaled.
 
-    The twin keeps its position if the part was not moved, and its rotation if the part was not rotated. It keeps its own
-    axes, and its own scale in relation to the part's. Along axes where either was flat it gets the part's scale.
+    The twin keeps its position if the part was not moved, and its rotation if the part was not rotated. It keeps its
+    axes, and its scale in relation to the part's. Along axes where either was flat it gets the part's scale.
 
     Args:
         poses: Poses (4, 4) of the part before and after, and of the twin.
@@ -390,7 +390,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...], edited: Ed
 
 
 def mirror_dof_values(source: Dof, target: Dof, sign: float, fields: Iterable[str]) -> None:
-    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times its own."""
+    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times as much."""
     for name in fields:
         value = getattr(source, name)
         if name in SIGNED_FIELDS:

@@ -266,7 +266,7 @@ def expected_dof(scene: str, field: str, dof: Any) -> dict[str, Any]:
 def test_the_image_of_an_edited_property_alone_is_written_to_the_twin(
     blank: Any, tmp_path: Path, scene: str, name: str, cls: str, each: PartProperty, path: str, is_stored_first: bool
 ) -> None:
-    """Undo takes both back; with a window, Blender stores the step before it calls our handler (``is_stored_first``)."""
+    """Undo reverts both. With a window, Blender stores the step before it calls our handler (``is_stored_first``)."""
     unlike_twins(tmp_path, scene, physics=path == "rigid_body.mass")
     obj, twin, record = own_part(cls, name, path)
     pick(obj)
