@@ -390,7 +390,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...], edited: Ed
 
 
 def mirror_dof_values(source: Dof, target: Dof, sign: float, fields: Iterable[str]) -> None:
-    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times as much."""
+    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times its."""
     for name in fields:
         value = getattr(source, name)
         if name in SIGNED_FIELDS:
