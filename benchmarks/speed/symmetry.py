@@ -72,6 +72,21 @@ def _of(count: int) -> Iterator[Row]:
         obj.name = other
         bpy.context.view_layer.update()
 
+    materials = [bpy.data.materials.new(f"own {number}") for number in range(2)]
+    for other, material in zip((obj, bodies[2]), materials, strict=True):
+        other.data = other.data.copy()
+        other.data.materials.clear()
+        other.data.materials.append(material)
+
+    def painted() -> None:
+        materials[0].diffuse_color[0] = 0.9 - 0.5 * materials[0].diffuse_color[0]
+        bpy.context.view_layer.update()
+
+    def painted_all() -> None:
+        shared = bodies[-1].active_material
+        shared.diffuse_color[0] = 0.9 - 0.5 * shared.diffuse_color[0]
+        bpy.context.view_layer.update()
+
     def each() -> list[float]:
         for other in bodies:
             other.select_set(False)
@@ -83,7 +98,8 @@ def _of(count: int) -> Iterator[Row]:
     def alone() -> list[float]:
         """What our handlers take of that, by themselves."""
         return [
-            spent_in((live_mirror.after_update, renamed_bones.after_update), act) for act in (moved, posed, renamed_)
+            spent_in((live_mirror.after_update, renamed_bones.after_update), act)
+            for act in (moved, posed, renamed_, painted, painted_all)
         ]
 
     off, off_alone = each(), alone()
@@ -91,7 +107,7 @@ def _of(count: int) -> Iterator[Row]:
     on, on_alone = each(), alone()
     settings(rig).symmetric = False
     names = ("a body moved", "a bone posed", "a bone posed, half of the bodies selected")
-    told = ("a body moved", "a bone posed", "a body renamed")
+    told = ("a body moved", "a bone posed", "a body renamed", "a body painted", "all bodies painted")
     for what, with_, without in zip(told, on_alone, off_alone, strict=True):
         bar = 0.002 if count == 1000 else None
         yield Row(f"Knuckle's handlers: {what}, symmetric editing on", count, "bodies", with_, bar=bar)

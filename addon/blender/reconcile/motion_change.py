@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.editing.edits import Edit, JointEdit
+from ...core.editing.edits import Edit, JointEdit, lost_motion
 from ...core.kinematics import Tree, initial_joint_values
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
@@ -28,7 +28,6 @@ from ..data.access import action_record, armature_of
 from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
 from ..data.queries import parts
 from ..rig.ball_channels import unwrap_rotation_vectors
-from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
 from .rig_state import RigState, current_tree
 
@@ -43,8 +42,6 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
-#: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
-_HELD_TOLERANCE = 1e-5
 
 
 #: F-curves by data path and index.
@@ -195,7 +192,7 @@ class KeyframePoses:
             values = {**start, **_keyed_coordinates(rig, own, frames)}
             poses = tree.forward(values, len(frames), _root_poses(rig, own, tree, frames))
             poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
-            out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
+            out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies) if body.active}
         return out
 
 
@@ -238,11 +235,11 @@ def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action | None, f
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        out |= _loop_values(rig, loop, loop.given_joints(action), curves, frames)
+        out |= loop_values(rig, loop, loop.given_joints(action), curves, frames)
     return out
 
 
-def _loop_values(
+def loop_values(
     rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Array
 ) -> dict[str, Array]:
     """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
@@ -276,7 +273,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
                 course = replace(course, cycles=None)
             frames = _with_frames_between(given, held)
             how = np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
-            solved = _loop_values(rig, loop, inputs, curves, frames)
+            solved = loop_values(rig, loop, inputs, curves, frames)
             out += [
                 _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
                 for joint in solved
@@ -307,7 +304,12 @@ class KeyConversion:
     """
 
     def __init__(
-        self, rig: bpy.types.Object, present: RigState, edit: Edit, motion: KeyframePoses | None = None
+        self,
+        rig: bpy.types.Object,
+        present: RigState,
+        edit: Edit,
+        motion: KeyframePoses | None = None,
+        is_compared: bool = False,
     ) -> None:
         """Read the keyframes.
 
@@ -316,14 +318,18 @@ class KeyConversion:
             present: State of the mechanism before the edit.
             edit: The edit.
             motion: Motions before the edit.
+            is_compared: The poses of bodies are compared in these motions.
         """
-        self.rig = rig
+        self.rig, self.report = rig, Report()
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
+        before, after = joint_by_id(edit.before), joint_by_id(edit.after)
         for joint, change in edit.joints.items():
             own = present.channels.get(joint, [])
-            for action in present.actions if own and change.convert is not None else ():
+            is_retyped = joint in before and joint in after and change.values is not None and not is_compared
+            is_retyped = is_retyped and dof_kinds(before[joint]) != dof_kinds(after[joint])
+            for action in present.actions if own and (is_retyped or change.convert is not None) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
@@ -331,8 +337,13 @@ class KeyConversion:
                 unmuted = [curve for curve in mine if not curve.mute]
                 mine = unmuted or mine
                 curves = {place: curve for place, curve in curves.items() if not unmuted or not curve.mute}
-                if mine:
+                if mine and change.convert is not None:
                     self._convert(action, joint, own, change, curves, mine)
+                if mine and is_retyped:
+                    frames = sorted({float(point.co[0]) for curve in mine for point in curve.keyframe_points})
+                    values = curve_coordinates(rig, own, curves, np.array(frames))
+                    off = lost_motion(before[joint].dofs, after[joint].dofs, change, values, present.pose[joint])
+                    self._report_lost(action, after[joint].name, frames, *off)
         if motion is not None:
             self._add_solved(motion, edit)
 
@@ -350,6 +361,27 @@ class KeyConversion:
             if action is not None:
                 is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
                 self._solved.append((replace(each, action=action, values=values, is_constant=is_constant), is_retyped))
+
+    def _report_lost(
+        self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
+    ) -> None:
+        """Report the largest distance and angle (rad) by which a joint is off at the keyframes of an Action."""
+        if max(distances.max(), angles.max()) <= _POSE_TOLERANCE:
+            return
+        worst = int(np.argmax(distances if distances.max() > _POSE_TOLERANCE else angles))
+        self.report.warn(
+            "joint-motion-changed",
+            Message(
+                "Keyframes of {}: joint {} cannot move as before, it is up to {} m and {}° off (frame {}). Keyframe "
+                "it there again",
+                repr(action.name),
+                repr(joint),
+                f"{distances[worst]:.3g}",
+                f"{np.degrees(angles[worst]):.3g}",
+                f"{frames[worst]:g}",
+            ),
+            where=joint,
+        )
 
     def _convert(
         self,
@@ -446,7 +478,7 @@ class KeyConversion:
                     return True
             elif keys.joint in loop.channels:
                 inputs = loop.given_joints(keys.action)
-                now = _loop_values(self.rig, loop, inputs, curves, keys.frames).get(keys.joint)
+                now = loop_values(self.rig, loop, inputs, curves, keys.frames).get(keys.joint)
                 return now is not None and bool(np.abs(now - keys.values).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
 
@@ -537,47 +569,3 @@ def _continuous(own: Sequence[Channel], values: Array) -> Array:
         elif channel.is_single and channel.is_angle:
             out[:, column] = np.unwrap(values[:, column])
     return out
-
-
-def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
-    """Key joints where they are seen if their closed loops hold them short of their keyframes.
-
-    A loop that is cut no longer holds them. A key at the present frame is inserted.
-
-    Args:
-        rig: The armature.
-        joints: Ids of joints that will be deleted: their loops are considered.
-    """
-    action, now = active_action(rig), float(bpy.context.scene.frame_current_final)
-    curves = {} if action is None else posing_curves(rig, action)
-    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
-            continue
-        keyed = {
-            (joint, channel.dof_index): curve
-            for joint, own in loop.channels.items()
-            for channel in own
-            if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
-        }
-        frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        found = _loop_values(rig, loop, loop.given_joints(), curves, np.array(frames))
-        states = dict[float, dict[str, Array]]()
-        if found:
-            states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
-            states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
-        keyed_values = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
-        by = {
-            place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
-            for place, every in keyed_values.items()
-        }
-        if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
-            continue
-        for place, curve in keyed.items():
-            if not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
-                curve.keyframe_points.insert(now, keyed_values[place][now])
-            for point in curve.keyframe_points:
-                more = by[place].get(float(point.co[0]), by[place][now])
-                for name in ("handle_left", "handle_right", "co"):
-                    getattr(point, name)[1] += more
-            curve.update()

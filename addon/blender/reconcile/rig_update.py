@@ -22,8 +22,9 @@ from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
-from ..animation.actions import animated_curve_ids
+from ..animation.actions import active_action, animated_curve_ids
 from ..animation.fcurves import posing_curves
+from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import RigidLoop
 from ..animation.loops.input_joints import choose_input_joints
@@ -42,7 +43,7 @@ from ..events.signals import Signal, emit, writing_records
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
 from ..physics.world.membership import simulating_scene
 from ..rig.dials import EMPTY_SIZE_SHARE, has_dial, joint_radius
-from ..rig.pose_channels import set_dependent
+from ..rig.pose_channels import read_pose, set_dependent
 from ..scene.armature import (
     BoneParenting,
     set_up_pose_bones,
@@ -56,7 +57,7 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .motion_change import key_held_joints
+from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, set_design_pose
 
 
@@ -198,7 +199,7 @@ def begin_edit(rig: bpy.types.Object, changing: Collection[str] = ()) -> RigStat
     """
     assign_ids(rig)
     if changing:
-        key_held_joints(rig, changing)
+        _key_held_joints(rig, changing)
     restore_applied_transforms(rig)
     bpy.context.view_layer.update()
     state = RigState(rig)
@@ -237,6 +238,54 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
         seen = inverse(parent @ back @ here) @ child @ back @ there
         out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
     return out
+
+
+#: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
+_HELD_TOLERANCE = 1e-5
+
+
+def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
+    """Key joints where they are seen if their closed loops hold them short of their keyframes.
+
+    A loop that is cut no longer holds them. A key at the present frame is inserted.
+
+    Args:
+        rig: The armature.
+        joints: Ids of joints that will be deleted: their loops are considered.
+    """
+    action, now = active_action(rig), float(bpy.context.scene.frame_current_final)
+    curves = {} if action is None else posing_curves(rig, action)
+    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    for loop in live_solver.live_loops(rig):
+        if isinstance(loop, RigidLoop) or not live_solver.loop_joints(loop).intersection(joints):
+            continue
+        keyed = {
+            (joint, channel.dof_index): curve
+            for joint, own in loop.channels.items()
+            for channel in own
+            if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
+        }
+        frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
+        found = loop_values(rig, loop, loop.given_joints(), curves, np.array(frames))
+        states = dict[float, dict[str, Array]]()
+        if found:
+            states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
+            states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
+        keyed_values = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
+        by = {
+            place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
+            for place, every in keyed_values.items()
+        }
+        if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
+            continue
+        for place, curve in keyed.items():
+            if not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
+                curve.keyframe_points.insert(now, keyed_values[place][now])
+            for point in curve.keyframe_points:
+                more = by[place].get(float(point.co[0]), by[place][now])
+                for name in ("handle_left", "handle_right", "co"):
+                    getattr(point, name)[1] += more
+            curve.update()
 
 
 def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

@@ -100,16 +100,21 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     Returns:
         The report.
     """
+    motion = motion_before(rig, edit, present)
+    report = write_parts(rig, edit, present, also, motion, compares=True)
+    report.extend(motion.change())
+    report.extend(remove_empty_actions(present.actions))
+    return report
+
+
+def motion_before(rig: bpy.types.Object, edit: Edit, present: RigState) -> KeyframePoses:
+    """Return the motion, before an edit, of the joints that move otherwise after it, and of those in their loops."""
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
-    motion = KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
-    report = write_parts(rig, edit, present, also, motion)
-    report.extend(motion.change())
-    report.extend(remove_empty_actions(present.actions))
-    return report
+    return KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
 
 
 def write_parts(
@@ -118,10 +123,11 @@ def write_parts(
     present: RigState,
     also: EditObjects = _NOTHING_ELSE,
     motion: KeyframePoses | None = None,
+    compares: bool = False,
 ) -> Report:
     """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
 
-    ``motion`` is the motion that plays, if the caller does that.
+    ``motion`` is that before the edit (``motion_before``); ``compares``: the caller compares the bodies in it.
     """
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
@@ -140,7 +146,8 @@ def write_parts(
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
     slots, lost = armature_slots(rig), {record_of(obj).source_id for obj in also.lost}
-    keys = KeyConversion(rig, present, edit, motion)
+    keys = KeyConversion(rig, present, edit, motion, compares)
+    report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
     designed: Mechanism | None = None if edit.images else copy_mechanism(edit.after)  # the update shifts designs in it

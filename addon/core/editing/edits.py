@@ -29,6 +29,7 @@ from ..model import (
     first_indices,
 )
 from ..report import Message
+from ..transforms import inverse
 
 Part = TypeVar("Part", bound=HasId)
 
@@ -226,6 +227,30 @@ def change_of_values(old: Sequence[Dof], new: Sequence[Dof], seen: Array) -> Joi
     numbers, now = _match_dofs(old, new), convert_values(old, new, seen)
     convert = partial(_nearest_values, old, new) if old and new and not numbers else None
     return JointEdit(now, now, numbers, convert)
+
+
+def lost_motion(
+    old: Sequence[Dof], new: Sequence[Dof], change: JointEdit, values: Array, seen: Array
+) -> tuple[Array, Array]:
+    """Return how far a joint's child is off where new degrees of freedom replaced old ones, seen from where it stays.
+
+    Args:
+        old: The old degrees of freedom.
+        new: The new ones.
+        change: The change of the joint's values (``change_of_values``).
+        values: Old values (n, size).
+        seen: The old values (size,) at which the child stays in place.
+
+    Returns:
+        Distances and angles (rad), each (n,).
+    """
+    assert change.values is not None
+    after = change.converted(values)
+    one, other = _joint_with(old), _joint_with(new)
+    moved = inverse(joint_motion(one, seen[None])) @ joint_motion(one, values)
+    moves = inverse(joint_motion(other, change.values[None])) @ joint_motion(other, after)
+    turned = np.linalg.norm(moves[:, :3, :3] - moved[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)  # 2 sin(angle / 2)
+    return np.linalg.norm(moves[:, :3, 3] - moved[:, :3, 3], axis=1), 2.0 * np.arcsin(np.minimum(1.0, turned / 2.0))
 
 
 def _match_dofs(old: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:

@@ -89,8 +89,8 @@ def keep_continuing_values(before: Joint, after: Joint, change: JointEdit) -> Jo
     out = replace(after, dofs=[replace(dof) for dof in after.dofs])
     old, new = ({at.start: dof for dof, at in dof_slices(each.dofs)} for each in (before, out))
     for was, (now, factor) in (change.numbers or {}).items():
-        if was not in old or now not in new:
-            continue  # another coordinate of a ball or free block
+        if was not in old or now not in new or old[was].kind != new[now].kind:
+            continue  # another coordinate of a ball or free block; a hinge that becomes a screw has no stops
         fields = [*UNSIGNED_FIELDS, *SIGNED_FIELDS, *OPPOSITE_STOPS]
         mirror_dof_values(old[was], new[now], factor, [name for name in fields if name != "position"])
         new[now].start_rates, new[now].parts = old[was].start_rates, deepcopy(old[was].parts)

@@ -100,18 +100,15 @@ def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
 
 
 def nearest_image(pose: Array, twin: Array, reflection: Array) -> Array:
-    """Return the mirror image (4, 4) of a part's pose (4, 4) in the axes nearest to those of its ``twin`` (4, 4).
-
-    ``reflection`` as for ``mirror_change``.
-    """
+    """Return the image (4, 4) of a part's pose (4, 4), with the axes nearest to its twin's (see ``mirror_change``)."""
     return reflection @ pose @ make_pose(_axes_flip(pose, twin, reflection))
 
 
 def mirror_change(poses: Sequence[Array], scales: Sequence[Array], reflection: Array) -> tuple[Array, Array]:
     """Compute the pose (4, 4) and scale (3,) of a part's twin after the part was moved, rotated or scaled.
 
-    The twin keeps its position if the part was not moved, and its rotation if the part was not rotated. It keeps its own
-    axes, and its own scale in relation to the part's. Along axes where either was flat it gets the part's scale.
+    The twin keeps its position if the part was not moved, and its rotation if the part was not rotated. It keeps its
+    axes, and its scale in relation to the part's. Along axes where either was flat it gets the part's scale.
 
     Args:
         poses: Poses (4, 4) of the part before and after, and of the twin.
@@ -274,8 +271,7 @@ def mirror_joint_settings(
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``body_twins`` and ``bodies`` as for ``mirror_joint``, ``edited``
-    as for ``mirror_dofs``.
+    Only dofs whose axes are mirror images are copied. Arguments as for ``mirror_joint`` and ``mirror_dofs``.
     """
     out = deepcopy(twin)
     mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, body_twins, bodies), edited)
@@ -394,7 +390,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...], edited: Ed
 
 
 def mirror_dof_values(source: Dof, target: Dof, sign: float, fields: Iterable[str]) -> None:
-    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times its own."""
+    """Set the images of some fields of a single degree of freedom on its twin, whose value is ``sign`` times its."""
     for name in fields:
         value = getattr(source, name)
         if name in SIGNED_FIELDS:

@@ -17,6 +17,7 @@ from addon.blender.data.queries import parts, twin_of
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.reconcile.rig_update import update_armature
 from addon.blender.scene.read.design_poses import moved_joints
+from tests.support.emptied import empty_file
 from tests.support.scenes import made, the_rig
 
 
@@ -73,3 +74,73 @@ def test_undo_of_an_edit_after_that_of_another_pair_takes_back_both_sides(blank:
     bpy.ops.ed.undo()
     assert places() == states[0]
     assert all(record_of(bpy.data.objects[each]).mirrored_count for pair in names.items() for each in pair)
+
+
+@pytest.mark.parametrize("has_handlers", [False, True])
+def test_undo_needs_more_than_the_baseline_to_tell_which_twin_it_restored(blank: Any, has_handlers: bool) -> None:
+    """After two histories Blender leaves the same poses and baselines of twins, which are to become others.
+
+    Undo of an edit of the first restores that alone: the twin, which our handler moved after Blender had stored the
+    step, is the same in both steps. Undo of what came after an edit of the second restores the step as it was stored,
+    before our handler moved the first. So the first is as it was and the second is moved: it is to go back in one case,
+    and the first to follow in the other. The twins are no mirror images, so that neither pose follows from the other.
+    """
+    reset, left = [], list[Any]()
+    for edited, step, is_later in ((0, 0.25, False), (1, -0.25, True)):
+        rig = made("hexapod.jm")
+        first = next(obj for obj in parts(rig, "BODY") if twin_of(obj) is not None)
+        names = first.name, twin_of(first).name
+        other = next(obj.name for obj in parts(rig, "BODY") if obj.name not in names)
+        bpy.data.objects[names[1]].location.z += 0.125
+        settings(rig).symmetric = True
+        for _ in range(3):
+            bpy.context.view_layer.update()
+            bpy.ops.ed.undo_push(message="start")
+        start = _standing(names)
+        _move_before_handler(names[edited], step, names[1 - edited], has_handlers)
+        done = _standing(names)
+        if is_later:
+            _move_before_handler(other, 0.25, None, has_handlers)
+        handlers = _without_handlers(not has_handlers)
+        bpy.ops.ed.undo()
+        bpy.context.view_layer.update()
+        for name, acts in handlers.items():
+            getattr(bpy.app.handlers, name)[:] = acts
+        left.append((_standing(names), [list(record_of(bpy.data.objects[name]).baseline_pose) for name in names]))
+        reset.append(done if is_later else start)
+        empty_file()
+    if has_handlers:
+        for (now, _baselines), wanted in zip(left, reset, strict=True):
+            assert now == pytest.approx(wanted, abs=1e-6)
+    else:
+        assert left[0][0] == pytest.approx(left[1][0], abs=1e-6) and left[0][1] == left[1][1]
+        assert np.abs(np.subtract(*reset)).max() > 0.2
+
+
+def _standing(names: Any) -> list[float]:
+    return [number for name in names for number in bpy.data.objects[name].location]
+
+
+def _without_handlers(wanted: bool) -> dict[str, list[Any]]:
+    """Remove our handlers of symmetric editing; return the lists as they were."""
+    names = ("depsgraph_update_post", "undo_post") if wanted else ()
+    before = {name: list(getattr(bpy.app.handlers, name)) for name in names}
+    for name in names:
+        calls = getattr(bpy.app.handlers, name)
+        calls[:] = [act for act in calls if act not in (live_mirror.after_update, live_mirror.after_undo_step)]
+    return before
+
+
+def _move_before_handler(name: str, step: float, twin: str | None, has_handlers: bool) -> None:
+    """Move a body along X; then Blender stores the step, and the twin is moved by our handler, or here as by it."""
+    before = _without_handlers(True)
+    bpy.data.objects[name].location.x += step
+    bpy.ops.ed.undo_push(message=name)
+    if not has_handlers and twin is not None:
+        bpy.data.objects[twin].location.x -= step
+        bpy.context.view_layer.update()
+    for each, acts in before.items():
+        getattr(bpy.app.handlers, each)[:] = acts
+    if has_handlers:
+        bpy.data.objects[name].update_tag()
+        bpy.context.view_layer.update()

@@ -3,7 +3,8 @@ the file closes where it did, and what the motion loses is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -14,16 +15,20 @@ from mathutils import Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts, rig_in
+from addon.blender.data.conversion import set_mirror_plane
+from addon.blender.data.queries import parts, rig_in, twin_of
 from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type
 from addon.blender.editing.split_merge import split_model
+from addon.blender.editing.symmetry.twins import create_twins, mirror_to_twins
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
+from addon.core.editing.mirroring import motion_mirror
+from addon.core.model import Assembly, Plane
 from tests.support import holding
 from tests.support.emptied import empty_file
 from tests.support.holding import SAME, Seen
-from tests.support.scenes import body, made, pick
+from tests.support.scenes import body, found, made, pick
 
 HELD = "slider_crank_2substructures_2.json"
 KEYS = (1, 21)
@@ -192,3 +197,73 @@ def test_a_joint_of_a_posed_loop_gets_an_axis_about_which_the_loop_cannot_move(b
     place_joint(empty, Matrix.Translation((place.x, place.y, place.z + 0.07)))
     bpy.context.view_layer.update()
     assert before.apart(Seen.of(rig))[0] < SAME
+
+
+def key_values(rig: Any, joint: Any, values: dict[int, float]) -> None:
+    (channel,) = servo_channels(rig)[record_of(joint).source_id]
+    for frame, value in values.items():
+        write_pose(rig, [channel], np.array([value]))
+        for path, index in channel.curves():
+            rig.keyframe_insert(path, index=index, frame=frame)
+
+
+def places(rig: Any, bodies: Collection[str]) -> dict[int, dict[str, np.ndarray]]:
+    """The world positions of bodies at frames at which there are keyframes, and between them."""
+    out = {}
+    for frame in (1, 6, 11, 17, 21):
+        bpy.context.scene.frame_set(frame)
+        out[frame] = {own: pose[:3, 3] for own, pose in by_name(rig).items() if own in bodies}
+    return out
+
+
+def farthest(one: dict[int, dict[str, np.ndarray]], other: dict[int, dict[str, np.ndarray]]) -> float:
+    return max(float(np.abs(one[f][own] - other[f][own]).max()) for f in one for own in one[f])
+
+
+def test_bodies_outside_of_an_assembly_that_is_switched_off_move_on(blank: Any, tmp_path: Path) -> None:
+    """The beam follows a loop through the rod, which is switched off: it keeps its motion, and the file its stops."""
+    mechanism = formats.load(found("pumpjack.json"))
+    mechanism.assemblies.append(Assembly("rod", "rod"))
+    next(each for each in mechanism.bodies if each.name == "pitman").assembly = "rod"
+    text, _report = formats.dumps(mechanism, "shift")
+    rig = rig_in(build(formats.loads(text.encode(), "jack.json"), options=BuildOptions(gait=False, physics=False)))
+    key_values(rig, the_joint(rig, "motor"), {1: 0.0, 11: 0.5, 21: 0.9})
+    outside = {"post", "beam", "crank"}
+    before = places(rig, outside)
+    assert farthest(before, {frame: before[1] for frame in before}) > 0.1
+    pick(rig)
+    for _switch in ("off", "on"):
+        assert bpy.ops.knuckle.switch_assembly(path="rod") == {"FINISHED"}
+        assert farthest(before, places(rig, outside)) < 1e-3
+    assert not [line for line in settings(rig).report if line.code == "motion-changed"]
+
+
+@pytest.mark.parametrize("type_", ["ball", "free", "planar"])
+@pytest.mark.parametrize("name", ["crank_pin", "tail_bearing", "saddle_bearing"])
+def test_followers_of_a_twin_that_is_mirrored_with_another_type_move_on(blank: Any, name: str, type_: str) -> None:
+    """As those of a joint whose type is set: the twin's loop has the freedom to follow otherwise."""
+    rig = made("pumpjack.json")
+    moving = [each for each in parts(rig, "BODY") if record_of(each).source_name != "post"]
+    axis = int(np.abs(np.array(the_joint(rig, "motor").matrix_basis)[:3, 2]).argmax())
+    set_mirror_plane(rig, Plane(np.eye(3)[axis], 3.0))
+    create_twins(moving)
+    twins = [twin_of(each) for each in moving]
+    motor, pin = (the_joint(rig, each) for each in ("motor", name))
+    sign = np.sign(mirrored_value(rig, motor))
+    for empty, factor in ((motor, 1.0), (twin_of(motor), sign)):
+        key_values(rig, empty, {1: 0.0, 11: factor * 0.5, 21: factor * 0.9})
+    names = {record_of(each).source_name for each in twins}
+    before = places(rig, names)
+    assert farthest(before, {frame: before[1] for frame in before}) > 0.1
+    set_joint_type(pin, type_)
+    pick(pin)
+    mirror_to_twins([pin])
+    bpy.context.view_layer.update()
+    assert record_of(twin_of(pin)).joint.type == type_
+    assert farthest(before, places(rig, names)) < 1e-3
+
+
+def mirrored_value(rig: Any, empty: Any) -> float:
+    """The value of a joint's twin that is the image of 1."""
+    mirror = motion_mirror(extract(rig)).joints[record_of(empty).source_id]
+    return float(mirror.parts[0].matrix[0, 0])

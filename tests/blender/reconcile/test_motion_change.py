@@ -235,7 +235,7 @@ def test_a_twin_that_gets_other_degrees_of_freedom_by_mirroring_loses_no_motion_
     _parts, report = mirror_to_twins([first])
     assert record_of(twin).joint.type == "prismatic"
     assert keys_of(rig, action, twin) == {}, "radians are no meters"
-    (lost,) = [each for each in report.entries if each.code == "motion-changed"]
+    (lost,) = [each for each in report.entries if each.code == "joint-motion-changed"]
     assert "28.6°" in str(lost.message) and "'M'" in str(lost.message) and "frame 20" in str(lost.message)
 
 

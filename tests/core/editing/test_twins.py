@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 import pytest
@@ -563,6 +563,48 @@ def test_values_are_copied_to_twins_and_nothing_moves(seed: int, kind: str) -> N
             corners = np.array([[getattr(dof, end) for dof in joint.dofs] for end in ("lower", "upper")])
             stops = np.array([[dof.lower, dof.upper] for dof in twin.dofs])
             assert np.sort(mirror.values({key: corners})[twin.id], axis=0) == pytest.approx(np.sort(stops.T, axis=0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(list(ALL_KINDS)))
+def test_of_an_edited_value_the_image_alone_is_copied(seed: int, kind: str) -> None:
+    """All values one after the other give what all at once give, and each alone changes at most one of the twin's."""
+    whole = completed(*one_sided(seed, kind))
+    plane, rng = find_sides(whole).plane, np.random.default_rng(seed)
+    joint = whole.joints[seed % (len(whole.joints) // 2)]
+    twin = next(each for each in whole.joints if each.id == joint.twin)
+    names = ("lower", "upper", "position", "velocity", "rest", "damping", "friction", "gain", "max_force", "stiffness")
+    for each in (joint, twin):
+        for dof in every_dof(each):
+            for name in names:
+                setattr(dof, name, float(rng.uniform(0.1, 1.0)))
+    before, mixed = deepcopy(whole), whole
+    for number in range(len(every_dof(joint))):
+        for name in names:
+            edit = copy_values_to_twins(mixed, [joint.id], plane, edited={(number, name)})
+            assert len(dof_differences(twin_in(mixed, joint), twin_in(edit.after, joint))) <= 1
+            mixed = edit.after
+    assert not dof_differences(twin_in(whole, joint), twin_in(before, joint)), "the edited mechanism stays"
+    at_once = copy_values_to_twins(whole, [joint.id], plane)
+    assert not dof_differences(twin_in(mixed, joint), twin_in(at_once.after, joint))
+
+
+def every_dof(joint: Joint) -> list[Dof]:
+    return [*joint.dofs, *(axis for dof in joint.dofs for axis in dof.parts)]
+
+
+def twin_in(mechanism: Mechanism, joint: Joint) -> Joint:
+    return next(each for each in mechanism.joints if each.id == joint.twin)
+
+
+def dof_differences(one: Joint, other: Joint) -> list[tuple[int, str]]:
+    pairs = zip(every_dof(one), every_dof(other), strict=True)
+    return [
+        (number, item.name)
+        for number, (own, its) in enumerate(pairs)
+        for item in fields(Dof)
+        if item.name not in {"axis", "parts"} and getattr(own, item.name) != getattr(its, item.name)
+    ]
 
 
 @settings(max_examples=60, deadline=None)

@@ -32,7 +32,7 @@ from ...data.queries import (
 )
 from ...reconcile.rig_state import RigState, current_tree, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import EditObjects, update, update_records, write_parts
+from ...reconcile.update import EditObjects, motion_before, update, update_records, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.read.mechanism import extract, extract_design
 from .appearance import MeshMirror, carrier, dress_image, unchanged_meshes
@@ -206,7 +206,8 @@ def mirror_to_twins(
             assembled_values(parts_by_id(rig, "JOINT")),
             present.pose,
         )
-        report.extend(write_parts(rig, edit, present, EditObjects(dress=dress)))
+        motion = motion_before(rig, edit, present)  # of joints that follow loops with a twin of another type
+        report.extend(write_parts(rig, edit, present, EditObjects(dress=dress), motion))
         report.extend(_mirror_restraints(rig, chosen, between, present))
     for obj, twin in chosen.items():
         record_mirror_state(obj, twin)
