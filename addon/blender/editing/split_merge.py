@@ -59,9 +59,11 @@ from ..reconcile.foreign_objects import (
     attached_parts,
     bone_slots,
     carried_bones,
+    copy_bone_constraints,
     follow_bones,
     foreign_children,
     is_part_of,
+    mute_bone_constraints,
     preserve_world_poses,
     separate_collections,
     transfer_foreign_objects,
@@ -341,6 +343,7 @@ def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge)
 
 
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
+    muted = mute_bone_constraints(other)  # they act on the merged bones again
     its, present = begin_edit(other), begin_edit(rig)
     shift, motions = _design_transform(rig, other), (_own_actions(rig, other), _own_actions(other, rig))
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
@@ -383,10 +386,12 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     channels = servo_channels(rig)
     after = {joint: channels.get(merged.joints.get(joint, ""), []) for joint in its.channels}
     bones = _merged_bones(rig, other, merged)
-    for name in root_bones(other).values():
-        if name in bones:
-            old, new = other.pose.bones[name], rig.pose.bones[bones[name]]
+    roots = {*root_bones(other).values()}
+    for name, new_name in bones.items():
+        old, new = other.pose.bones[name], rig.pose.bones[new_name]
+        if name in roots:
             new.location, new.rotation_quaternion = old.location, old.rotation_quaternion
+    copy_bone_constraints(other, rig, bones, muted)
     report.extend(_merge_motions(rig, other, motions, map_joint_curves(its.channels, after), bones))
     return merged
 

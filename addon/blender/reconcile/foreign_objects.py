@@ -462,3 +462,29 @@ def constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[ConstraintKey,
                 is_own = obj == rig and pose.name in own and not is_stop_constraint(constraint)
                 if is_own or is_bone_target(constraint, rig):
                     yield (obj, pose.name, constraint.name), constraint
+
+
+def mute_bone_constraints(rig: bpy.types.Object) -> set[tuple[str, str]]:
+    """Mute the user's constraints on a mechanism's bones; return those that acted, by bone and name."""
+    every = [(pose, each) for pose in rig.pose.bones for each in pose.constraints if not is_stop_constraint(each)]
+    acting = {(pose.name, constraint.name) for pose, constraint in every if not constraint.mute}
+    for _pose, constraint in every:
+        constraint.mute = True
+    return acting
+
+
+def copy_bone_constraints(
+    rig: bpy.types.Object, to: bpy.types.Object, bones: Mapping[str, str], acting: Collection[tuple[str, str]]
+) -> None:
+    """Copy the user's constraints on a mechanism's bones to those of another, where only ``acting`` ones are unmuted.
+
+    Args:
+        rig: The armature.
+        to: The other armature.
+        bones: Names of its bones by those of the bones that they replace.
+        acting: Bones and names of constraints that acted (``mute_bone_constraints``).
+    """
+    for name, new_name in bones.items():
+        for constraint in rig.pose.bones[name].constraints:
+            if not is_stop_constraint(constraint):
+                to.pose.bones[new_name].constraints.copy(constraint).mute = (name, constraint.name) not in acting

@@ -18,6 +18,7 @@ from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, root_bones
 from addon.blender.editing.joints import delete_objects, limb_objects, limb_of
 from addon.blender.editing.split_merge import merge_models, split_model
+from addon.blender.rig.bone_limits import is_stop_constraint
 from addon.blender.rig.pose_channels import read_joint_values
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
@@ -512,3 +513,27 @@ def test_a_keyed_armature_object_stays_at_the_present_frame(blank: Any, edit: st
     frame = FRAMES[1]
     assert largest_shift({frame: before[frame]}, {frame: seen(*rigs)}) < 1e-5
     assert largest_shift(before, played(*rigs)) < 1e-5
+
+
+def test_constraints_of_the_user_on_bones_are_merged_with_them(blank: Any) -> None:
+    """Two mechanisms of one file, whose bones have the same names: what follows a bone follows that of its own."""
+    rig, other = made("sensor_leg.xml"), made("sensor_leg.xml")
+    other.location = (1.0, 0.5, 0.2)
+    bpy.context.view_layer.update()
+    first, second = other.pose.bones["shank"], other.pose.bones["foot"]
+    copied = second.constraints.new("COPY_ROTATION")
+    copied.target, copied.subtarget = other, first.name
+    copied.owner_space = copied.target_space = "LOCAL"
+    copied.mix_mode = "ADD"
+    for pose, angle in ((first, 0.3), (second, 0.1)):
+        pose.rotation_euler.z = angle
+    limit = first.constraints.new("LIMIT_ROTATION")
+    limit.use_limit_z, limit.max_z, limit.owner_space = True, 0.2, "LOCAL"
+    bpy.context.view_layer.update()
+    before = seen(rig, other)
+    merge_models(rig, [other])
+    bpy.context.view_layer.update()
+    after = seen(rig)
+    assert max(float(np.abs(after[name] - pose).max()) for name, pose in before.items()) < 1e-5
+    kinds = [each.type for pose in rig.pose.bones for each in pose.constraints if not is_stop_constraint(each)]
+    assert sorted(kinds) == ["COPY_ROTATION", "LIMIT_ROTATION"]

@@ -16,10 +16,12 @@ from ....core.model import Array
 from ....core.report import Message, Report
 from ...compat import action_curves
 from ...data.access import settings
+from ...data.change_counter import cached_until_change
 from ...data.channels import Channel, block_rotation
 from ...data.conversion import add_to_report
 from ...rig.bone_limits import is_stop_constraint
 from ...rig.pose_channels import bone_channel_values, read_pose, write_pose
+from ..actions import strip_curve_ids
 
 #: Code of the report entry about a loop that does not close at the present pose.
 _OPEN_CODE = "loop-open"
@@ -165,15 +167,24 @@ class LiveLoop:
         return {joint: values[joint] for joint in self.given_joints()}
 
     def given_joints(self, action: bpy.types.Action | None = None) -> list[str]:
-        """Return the ids of the joints that determine the loop while an Action plays; None: the present one.
+        """Return the ids of the joints that determine the loop while an Action plays.
+
+        None: what plays now, NLA strips included.
 
         Those are the keyed ones if they are at least as many as the input joints, else the input joints and the keyed
         ones.
         """
-        curves = self._curves() if action is None else action_curves(self.rig, action, create=False)
-        if curves is None:
+        data = self.rig.animation_data
+        curves, strips = action_curves(self.rig, action, create=False) if action is not None else self._curves(), set()
+        if action is None and data is not None and data.use_nla and len(data.nla_tracks):
+            strips = cached_until_change(strip_curve_ids, self.rig)
+        if curves is None and not strips:
             return self.drivers
-        keyed = [j for j, channels in self.channels.items() if any(_channel_curve(curves, each) for each in channels)]
+        keyed = [
+            joint
+            for joint, channels in self.channels.items()
+            if any(_channel_curve(curves, each) or not strips.isdisjoint(each.curves()) for each in channels)
+        ]
         if len(keyed) >= len(self.drivers):
             return keyed
         return list(dict.fromkeys([*self.drivers, *keyed]))
