@@ -145,9 +145,9 @@ def state() -> dict[tuple[int, str], Any]:
             if obj.type == "LIGHT":
                 own |= {"data.type": obj.data.type, "data.color": tuple(obj.data.color), "energy": obj.data.energy}
             for slot in obj.material_slots:
-                shader = slot.material.node_tree.nodes["Principled BSDF"]
                 own["active_material.diffuse_color"] = tuple(slot.material.diffuse_color)
-                own["shader"] = tuple(shader.inputs["Base Color"].default_value)
+                if (tree := slot.material.node_tree) is not None:
+                    own["shader"] = tuple(tree.nodes["Principled BSDF"].inputs["Base Color"].default_value)
             out |= {(obj.session_uid, path): value for path, value in own.items()}
     return out
 
