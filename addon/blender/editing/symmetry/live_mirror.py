@@ -243,6 +243,9 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         for obj, twin in pairs.items():
             if not record_of(obj).mirrored_name or carrier(obj).session_uid in known.relinked:
                 record_mirror_state(obj, twin)
+        for owner, other in datablock_pairs(pairs):
+            if not has_common_values(owner, other):  # as in a file that was opened
+                record_common_values(owner, other)
         known.relinked.clear()
     return found
 
@@ -553,6 +556,14 @@ def _rig_updated(rig: bpy.types.Object) -> None:
 
 
 @persistent
+def after_load(*_args: Any) -> None:
+    """Collect the twins of the file that was opened, before its first edit."""
+    for rig in _symmetric_models(bpy.context.scene):
+        with writing_records():
+            _collect_twins(rig)
+
+
+@persistent
 def after_undo_step(*_args: Any) -> None:
     """Restore symmetry after undo and redo.
 
@@ -566,6 +577,7 @@ def after_undo_step(*_args: Any) -> None:
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
+    ("load_post", after_load),
     ("undo_post", after_undo_step),
     ("redo_post", after_undo_step),
     (Signal.VALUE, mirror_value_change),

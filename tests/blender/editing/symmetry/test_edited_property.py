@@ -423,3 +423,15 @@ def test_a_material_of_several_bodies_whose_twins_have_different_ones_is_not_mir
         bpy.context.view_layer.update()
         counts.add((mine.knuckle.mirrored.count, its.knuckle.mirrored.count))
     assert len(counts) == 1
+
+
+def test_a_color_is_mirrored_in_a_file_that_was_opened(blank: Any, tmp_path: Path) -> None:
+    painted(tmp_path)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "saved.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "saved.blend"))
+    bpy.context.view_layer.update()
+    mine, its = (bpy.data.objects[name].active_material for name in ("left arm", "odd arm"))
+    assert tuple(mine.diffuse_color) != tuple(its.diffuse_color)
+    mine.diffuse_color = (0.2, 0.7, 0.1, 1.0)
+    bpy.context.view_layer.update()
+    assert tuple(its.diffuse_color) == pytest.approx((0.2, 0.7, 0.1, 1.0))
