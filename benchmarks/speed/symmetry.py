@@ -82,7 +82,7 @@ def _of(count: int) -> Iterator[Row]:
         materials[0].diffuse_color[0] = 0.9 - 0.5 * materials[0].diffuse_color[0]
         bpy.context.view_layer.update()
 
-    def painted_all() -> None:
+    def painted_shared() -> None:
         shared = bodies[-1].active_material
         shared.diffuse_color[0] = 0.9 - 0.5 * shared.diffuse_color[0]
         bpy.context.view_layer.update()
@@ -99,7 +99,7 @@ def _of(count: int) -> Iterator[Row]:
         """What our handlers take of that, by themselves."""
         return [
             spent_in((live_mirror.after_update, renamed_bones.after_update), act)
-            for act in (moved, posed, renamed_, painted, painted_all)
+            for act in (moved, posed, renamed_, painted, painted_shared)
         ]
 
     off, off_alone = each(), alone()
@@ -107,7 +107,7 @@ def _of(count: int) -> Iterator[Row]:
     on, on_alone = each(), alone()
     settings(rig).symmetric = False
     names = ("a body moved", "a bone posed", "a bone posed, half of the bodies selected")
-    told = ("a body moved", "a bone posed", "a body renamed", "a body painted", "all bodies painted")
+    told = ("a body moved", "a bone posed", "a body renamed", "a body painted", "a shared material painted")
     for what, with_, without in zip(told, on_alone, off_alone, strict=True):
         bar = 0.002 if count == 1000 else None
         yield Row(f"Knuckle's handlers: {what}, symmetric editing on", count, "bodies", with_, bar=bar)

@@ -261,6 +261,7 @@ EDITED: dict[str, str] = {
     **{f"KnuckleDof.{name}_angle": f"dof {name}" for name in ("position", "velocity", "rest")},
     "KnuckleDof.is_marked": "dof gain",
     **{f"KnuckleModel.{MODEL[name]}": name for name in MODEL},
+    "KnuckleModel.pose_phase_angle": "pose phase",
     "KnuckleModel.symmetric": "body pose",
     "KnuckleModel.assemblies": "assembly",
     "KnuckleModel.findings": "mesh fixed",

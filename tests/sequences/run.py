@@ -254,7 +254,7 @@ def _group(out: dict[str, Any], path: str, group: Any) -> None:
 
 
 #: Not of the file: the marks with which a model is known while it is looked at.
-_PASSING = {"session_tag", "mirrored_count", "mirrored_pose"}
+_PASSING = {"session_tag", "mirrored_count", "mirrored_pose", "mirrored"}
 
 
 # ---------------------------------------------------------------- the command

@@ -54,11 +54,14 @@ PANELS = _registered()
 _CLOSED = {cls: cls.bl_options for cls in PANELS if hasattr(cls, "bl_options")}
 
 
-def alone(*names):
-    """Only these panels of the tab, ``"model"`` or ``"twins"``, with what lies within them, opened if they were never
-    drawn before."""
+def alone(*names, within=None):
+    """Only these panels of the tab, ``"model"`` or ``"twins"``, with what lies ``within`` them (None: all that does),
+    opened if they were never drawn before."""
     wanted = {f"VIEW3D_PT_knuckle_{name}" for name in names}
-    _show([cls for cls in PANELS if cls.__name__ in wanted or getattr(cls, "bl_parent_id", "") in wanted], set())
+    inner = [cls for cls in PANELS if getattr(cls, "bl_parent_id", "") in wanted]
+    if within is not None:
+        inner = [cls for cls in inner if cls.__name__.removeprefix("VIEW3D_PT_knuckle_") in within]
+    _show([cls for cls in PANELS if cls.__name__ in wanted or cls in inner], set())
 
 
 def every():

@@ -24,7 +24,8 @@ FILES = (
 SIZE = "1000x1100"
 
 WALKER, LOOP, HUMAN = "hexapod.jm", "pumpjack.json", "humanoid.skel"
-PANELS = ("model", "drive", "motion", "servos", "twins", "parts", "film", "report")  # in their order
+#: In their order; the settings are those of the simulation, which are below the view with all of its panel.
+PANELS = ("model", "drive", "motion", "servos", "twins", "parts", "film", "report", "settings")
 KNEE = "Left Front Knee"
 
 
@@ -40,7 +41,10 @@ def clear():
 
 def tour(name, *panels):
     for panel in panels or PANELS:
-        alone(panel)
+        if panel == "settings":
+            alone("drive", within=("world",))
+        else:
+            alone(panel)
         yield
         shot(f"{name}_{PANELS.index(panel) + 1}_{panel}")
         yield
@@ -89,7 +93,10 @@ def worked_on():
         rig().data.knuckle.drive = "SERVO"
         bpy.ops.knuckle.bake_physics(frame_end=30)
         rig().data.knuckle.drive = "SERVO"
-    yield from tour("03_physics", "drive", "model")
+    yield from tour("03_physics", "drive", "model", "settings")
+    bpy.context.scene.knuckle_simulate_here = True
+    yield from tour("04_here", "settings")
+    bpy.context.scene.knuckle_simulate_here = False
     rig().data.knuckle.drive = "LIMP"
     yield from tour("04_ragdoll", "drive")
     rig().data.knuckle.drive = "KEYS"
@@ -153,7 +160,7 @@ def loop():
     yield 1
     loops = [obj for obj in bpy.data.objects if obj.knuckle.role == "JOINT"]
     pick(next(obj for obj in loops if obj.knuckle.joint.is_dependent))
-    yield from tour("08_loop", "model", "servos", "report")
+    yield from tour("08_loop", "model", "servos", "report", "settings")
 
 
 @step()

@@ -13,6 +13,7 @@ Note:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -217,6 +218,21 @@ def common_datablocks(obj: bpy.types.Object, twin: bpy.types.Object) -> list[tup
         for one, other in pairs
         if one is not None and other is not None and one != other and one.library is None and other.library is None
     ]
+
+
+def datablock_pairs(
+    twins: Mapping[bpy.types.Object, bpy.types.Object],
+) -> dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]]:
+    """Return the first of the twins that have each pair of lights or materials (``common_datablocks``).
+
+    A material that several others belong to on the other side has no twin.
+    """
+    out: dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]] = {}
+    for obj, twin in twins.items():
+        for pair in common_datablocks(obj, twin):
+            out.setdefault(pair, (obj, twin))
+    mine, its = (Counter(pair[side] for pair in out) for side in (0, 1))
+    return {pair: objects for pair, objects in out.items() if mine[pair[0]] == its[pair[1]] == 1}
 
 
 def record_common_values(owner: Any, other: Any) -> None:

@@ -50,6 +50,7 @@ HANDLER_ORDER: Mapping[str, Sequence[str]] = {
         "data.change_counter.count_change",
         "data.copied_mechanisms.mark_loaded_models",
         "editing.migration.after_load",
+        "editing.symmetry.live_mirror.after_load",
         "events.handlers.clear_document_cache",
         "animation.rotation_stops.after_load",
         "physics.simulation.frame_handlers.reset_after_load",

@@ -276,3 +276,15 @@ def test_automatic_means_the_gait_while_it_is_untouched_and_the_keys_once_edited
     assert play(blank.scene, 60, lambda: coordinate(rig, 21, document))[-1] == pytest.approx(-0.3, abs=0.03)
     rig.data.knuckle.target = "GAIT"
     assert play(blank.scene, 60, lambda: coordinate(rig, 21, document))[-1] == pytest.approx(pushed, abs=0.03)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 90.0, -33.5])
+def test_the_phase_of_the_pose_is_shown_in_degrees_as_the_file_has_it(blank: Any, degrees: float) -> None:
+    from addon.blender.data.access import settings
+    from tests.support.scenes import made
+
+    model = settings(made("hexapod.jm"))
+    model.pose_phase_angle = math.radians(degrees)
+    assert model.pose_phase == pytest.approx(degrees, abs=1e-5)
+    model.pose_phase = 2.0 * degrees
+    assert model.pose_phase_angle == pytest.approx(math.radians(2.0 * degrees), abs=1e-6)

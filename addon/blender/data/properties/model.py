@@ -7,6 +7,7 @@ keyframes on its inputs and its drive are apart from the Action that poses the b
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import bpy
@@ -279,6 +280,15 @@ def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Contex
             obj.hide_viewport = not model.show_collision
 
 
+def _pose_phase_angle(self: Any) -> float:
+    """Return the pose phase (rad), which is stored in degrees as files have it."""
+    return math.radians(self.pose_phase)
+
+
+def _set_pose_phase_angle(self: Any, value: float) -> None:
+    self.pose_phase = math.degrees(value)
+
+
 class KnuckleModel(bpy.types.PropertyGroup):
     """Settings of a mechanism, on the armature's data."""
 
@@ -332,9 +342,16 @@ class KnuckleModel(bpy.types.PropertyGroup):
         name="Gait Speed", description="Speed of the gait, 1 is the file's standard", default=1.0
     )
     standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
-    pose_delay: FloatProperty(name="Pose Delay", description="Time before the engine starts (s)")
+    pose_delay: FloatProperty(name="Pose Delay", description="Time before the engine starts (s)", unit="TIME_ABSOLUTE")
     sine_without_type: BoolProperty(description="Motors whose file states no motion type play a sine", default=True)
     pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
+    pose_phase_angle: FloatProperty(
+        name="Pose Phase",
+        description="Engine phase during the delay",
+        subtype="ANGLE",
+        get=_pose_phase_angle,
+        set=_set_pose_phase_angle,
+    )
     gravity: FloatVectorProperty(
         name="Gravity",
         description="Gravity of the file, for simulation and export. With Simulate in This Scene, the scene's counts",

@@ -26,8 +26,8 @@ from ...compat import rename_datablock
 from ...data.access import NUMBER_SUFFIX, armature_of, armature_settings, bone_record, record_of, settings
 from ...data.baseline import (
     are_reference_points_moved,
-    common_datablocks,
     common_values,
+    datablock_pairs,
     edited_common_values,
     edits_since_mirror,
     has_common_values,
@@ -39,7 +39,7 @@ from ...data.baseline import (
 from ...data.conversion import assembled_values, edited_dof_attributes
 from ...data.datablocks import still_exists
 from ...data.facts import BODY_PROPERTIES, COMMON_BODY_VALUES, edited_attributes
-from ...data.queries import parts, parts_by_role, rigs_in, twins_among, twins_by_part
+from ...data.queries import parts_by_role, rigs_in, twins_among, twins_by_part
 from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...events.handlers import Handlers, connect, disconnect
 from ...events.runtime_state import RuntimeState, end_state, state_of
@@ -243,6 +243,9 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         for obj, twin in pairs.items():
             if not record_of(obj).mirrored_name or carrier(obj).session_uid in known.relinked:
                 record_mirror_state(obj, twin)
+        for owner, other in datablock_pairs(pairs):
+            if not has_common_values(owner, other):  # as in a file that was opened
+                record_common_values(owner, other)
         known.relinked.clear()
     return found
 
@@ -328,7 +331,7 @@ def _have_twin_parents(obj: bpy.types.Object, twin: bpy.types.Object, rig: bpy.t
 def _mirror_datablocks(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
     """Mirror edited values of the lights and materials of changed parts to those of their twins."""
     twins = _collect_twins(rig)
-    pairs = _datablock_pairs({obj: twins[obj.session_uid] for obj in changed if obj.session_uid in twins})
+    pairs = datablock_pairs({obj: twins[obj.session_uid] for obj in changed if obj.session_uid in twins})
     edited = {}
     for (owner, other), objects in pairs.items():
         if not has_common_values(owner, other):
@@ -343,26 +346,17 @@ def _mirror_datablocks(rig: bpy.types.Object, changed: Iterable[bpy.types.Object
         record_common_values(owner, other)
 
 
-def _datablock_pairs(
-    twins: Mapping[bpy.types.Object, bpy.types.Object],
-) -> dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]]:
-    """Return the first of the twins that have each pair of lights or materials (``common_datablocks``)."""
-    out: dict[tuple[Any, Any], tuple[bpy.types.Object, bpy.types.Object]] = {}
-    for obj, twin in twins.items():
-        for pair in common_datablocks(obj, twin):
-            out.setdefault(pair, (obj, twin))
-    return out
-
-
 def _is_twins_alone(rig: bpy.types.Object, owner: Any, other: Any) -> bool:
-    """Return whether the bodies with a material ``other`` are the twins of those with ``owner``; true for a light."""
+    """Return whether the objects with a material ``other`` are the twins of those with ``owner``; true for a light."""
     if isinstance(owner, bpy.types.Light):
         return True
     users: dict[Any, set[bpy.types.Object]] = {owner: set(), other: set()}
-    for obj in parts(rig, "BODY"):
-        for slot in obj.material_slots:
-            if slot.material in users:
-                users[slot.material].add(obj)
+    collection = settings(rig).collection
+    for obj in collection.all_objects if collection is not None else ():
+        slots = obj.material_slots
+        for material in [obj.active_material] if len(slots) == 1 else [slot.material for slot in slots]:
+            if material in users:
+                users[material].add(obj)
     twins = _collect_twins(rig)
     return users[other] == {twins[obj.session_uid] for obj in users[owner] if obj.session_uid in twins}
 
@@ -386,7 +380,7 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
     rename_objects({twin: record_of(obj).mirrored_twin_name for obj, twin in behind.items()})
     for obj, twin in behind.items():
         twin.matrix_basis = record_of(obj).mirrored_twin_pose
-    for owner, other in _datablock_pairs(known):
+    for owner, other in datablock_pairs(known):
         if has_common_values(owner, other) and (values := restored_twin_values(owner, other)):
             write_common_values(other, values)
             record_common_values(owner, other)
@@ -562,6 +556,14 @@ def _rig_updated(rig: bpy.types.Object) -> None:
 
 
 @persistent
+def after_load(*_args: Any) -> None:
+    """Collect the twins of the file that was opened, before its first edit."""
+    for rig in _symmetric_models(bpy.context.scene):
+        with writing_records():
+            _collect_twins(rig)
+
+
+@persistent
 def after_undo_step(*_args: Any) -> None:
     """Restore symmetry after undo and redo.
 
@@ -575,6 +577,7 @@ def after_undo_step(*_args: Any) -> None:
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
+    ("load_post", after_load),
     ("undo_post", after_undo_step),
     ("redo_post", after_undo_step),
     (Signal.VALUE, mirror_value_change),

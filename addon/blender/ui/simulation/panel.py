@@ -245,7 +245,7 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
         column.prop(model, "match_inertia")
         if model.gait_inputs or model.format == "juice":
             column = layout.column()
-            for name in ("standard_speed", "pose_delay", "pose_phase"):
+            for name in ("standard_speed", "pose_delay", "pose_phase_angle"):
                 column.prop(model, name)
         _draw_solver(context, layout, model)
         if is_simulated(rig):

@@ -145,9 +145,9 @@ def state() -> dict[tuple[int, str], Any]:
             if obj.type == "LIGHT":
                 own |= {"data.type": obj.data.type, "data.color": tuple(obj.data.color), "energy": obj.data.energy}
             for slot in obj.material_slots:
-                shader = slot.material.node_tree.nodes["Principled BSDF"]
                 own["active_material.diffuse_color"] = tuple(slot.material.diffuse_color)
-                own["shader"] = tuple(shader.inputs["Base Color"].default_value)
+                if (tree := slot.material.node_tree) is not None:
+                    own["shader"] = tuple(tree.nodes["Principled BSDF"].inputs["Base Color"].default_value)
             out |= {(obj.session_uid, path): value for path, value in own.items()}
     return out
 
@@ -335,3 +335,103 @@ def test_a_twin_of_another_type_keeps_what_is_its_own(blank: Any, tmp_path: Path
     if type_ not in {"prismatic", "weld"}:
         ours = [[getattr(dof, field) for field in fields] for dof in continuing]
         assert any(is_same(tuple(each), tuple(was.values())) for each in map(tuple, ours))
+
+
+# ---------------------------------------------------------------- materials
+
+
+def shader_of(material: Any) -> Any:
+    return material.node_tree.nodes["Principled BSDF"].inputs
+
+
+def painted(folder: Path) -> tuple[Any, Any]:
+    """Materials of the left and right arm, which differ, in a mechanism that is edited symmetrically."""
+    unlike_twins(folder, "skel")
+    return tuple(bpy.data.objects[name].active_material for name in ("left arm", "odd arm"))
+
+
+@pytest.mark.parametrize("name", ["Base Color", "Alpha"])
+def test_a_color_of_the_shader_alone_is_set_in_the_material_of_the_twin(blank: Any, tmp_path: Path, name: str) -> None:
+    mine, its = painted(tmp_path)
+    before = {each: tuple(np.atleast_1d(shader_of(its)[each].default_value)) for each in ("Base Color", "Alpha")}
+    shown, roughness = tuple(its.diffuse_color), shader_of(its)["Roughness"].default_value
+    shader_of(mine)["Roughness"].default_value = 0.123
+    bpy.context.view_layer.update()
+    assert shader_of(its)["Roughness"].default_value == roughness
+    assert all(tuple(np.atleast_1d(shader_of(its)[each].default_value)) == value for each, value in before.items())
+    shader_of(mine)[name].default_value = 0.4 if name == "Alpha" else (0.2, 0.7, 0.1, 1.0)
+    bpy.context.view_layer.update()
+    for each, value in before.items():
+        now = tuple(np.atleast_1d(shader_of(its)[each].default_value))
+        assert now == (tuple(np.atleast_1d(shader_of(mine)[each].default_value)) if each == name else value)
+    assert tuple(its.diffuse_color) == shown
+
+
+def test_a_material_of_other_bodies_keeps_its_color(blank: Any, tmp_path: Path) -> None:
+    """The trunk has the material of the right arm; of the left arm painted, it is not to change, and so they differ."""
+    mine, its = painted(tmp_path)
+    trunk = bpy.data.objects["trunk"]
+    trunk.data = trunk.data.copy()
+    trunk.data.materials.clear()
+    trunk.data.materials.append(its)
+    bpy.context.view_layer.update()
+    before = tuple(its.diffuse_color)
+    mine.diffuse_color = (0.2, 0.7, 0.1, 1.0)
+    bpy.context.view_layer.update()
+    assert tuple(its.diffuse_color) == before
+    trunk.data.materials.clear()
+    bpy.context.view_layer.update()
+    assert tuple(its.diffuse_color) == before, "the edit is over"
+    mine.diffuse_color = (0.1, 0.6, 0.3, 1.0)
+    bpy.context.view_layer.update()
+    assert tuple(its.diffuse_color) == pytest.approx((0.1, 0.6, 0.3, 1.0))
+
+
+def test_a_body_with_another_material_begins_as_it_is(blank: Any, tmp_path: Path) -> None:
+    """A material that is given to a twin is not painted for that; later edits are mirrored, in either direction."""
+    mine, its = painted(tmp_path)
+    new = its.copy()
+    new.diffuse_color = (0.0, 0.0, 0.9, 1.0)
+    bpy.data.objects["odd arm"].material_slots[0].material = new
+    bpy.context.view_layer.update()
+    assert tuple(new.diffuse_color) == pytest.approx((0.0, 0.0, 0.9, 1.0))
+    new.diffuse_color = (0.5, 0.0, 0.9, 1.0)
+    bpy.context.view_layer.update()
+    assert tuple(mine.diffuse_color) == pytest.approx((0.5, 0.0, 0.9, 1.0))
+    assert tuple(its.diffuse_color) == pytest.approx((0.9, 0.1, 0.4, 1.0))
+
+
+def test_a_material_of_several_bodies_whose_twins_have_different_ones_is_not_mirrored(
+    blank: Any, tmp_path: Path
+) -> None:
+    mine, its = painted(tmp_path)
+    hands = [bpy.data.objects[f"{side} hand"] for side in ("left", "right")]
+    settings(the_rig()).symmetric = False
+    link_twins((hands[0], hands[1]))
+    for hand, material in zip(hands, (mine, its.copy()), strict=True):
+        hand.data = hand.data.copy()
+        hand.data.materials.clear()
+        hand.data.materials.append(material)
+    settings(the_rig()).symmetric = True
+    bpy.context.view_layer.update()
+    before = [tuple(hands[1].active_material.diffuse_color), tuple(its.diffuse_color)]
+    mine.diffuse_color = (0.2, 0.7, 0.1, 1.0)
+    bpy.context.view_layer.update()
+    assert [tuple(hands[1].active_material.diffuse_color), tuple(its.diffuse_color)] == before
+    counts = set()
+    for _ in range(3):  # what our handler wrote in each update would be reported as a change by the next
+        bpy.context.view_layer.update()
+        counts.add((mine.knuckle.mirrored.count, its.knuckle.mirrored.count))
+    assert len(counts) == 1
+
+
+def test_a_color_is_mirrored_in_a_file_that_was_opened(blank: Any, tmp_path: Path) -> None:
+    painted(tmp_path)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "saved.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "saved.blend"))
+    bpy.context.view_layer.update()
+    mine, its = (bpy.data.objects[name].active_material for name in ("left arm", "odd arm"))
+    assert tuple(mine.diffuse_color) != tuple(its.diffuse_color)
+    mine.diffuse_color = (0.2, 0.7, 0.1, 1.0)
+    bpy.context.view_layer.update()
+    assert tuple(its.diffuse_color) == pytest.approx((0.2, 0.7, 0.1, 1.0))
