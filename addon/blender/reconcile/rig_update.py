@@ -184,6 +184,10 @@ def update_armature(
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
         report.extend(_mute_new_followers(rig, present))  # loops are gathered where they are seen
+        left = live_solver.followers_without_loop(rig) if made else ()
+        for empty in made:  # copies of joints that followed a loop which was not copied
+            if record_of(empty).role == "JOINT" and record_of(empty).source_id in left:
+                set_dependent(empty, False)
     report.extend(present.references.finish())
     emit(Signal.RIG_UPDATE, rig)
     return report

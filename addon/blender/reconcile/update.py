@@ -100,17 +100,26 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     Returns:
         The report.
     """
-    motion = motion_before(rig, edit, present)
+    motion = motion_before(rig, edit, present, with_new_joints=also.document is None)
     report = write_parts(rig, edit, present, also, motion, compares=True)
     report.extend(motion.change())
     report.extend(remove_empty_actions(present.actions))
     return report
 
 
-def motion_before(rig: bpy.types.Object, edit: Edit, present: RigState) -> KeyframePoses:
-    """Return the motion, before an edit, of the joints that move otherwise after it, and of those in their loops."""
+def motion_before(rig: bpy.types.Object, edit: Edit, present: RigState, with_new_joints: bool = False) -> KeyframePoses:
+    """Return the motion, before an edit, of the joints that move otherwise after it, and of those in their loops.
+
+    Args:
+        rig: The armature.
+        edit: The edit.
+        present: State of the mechanism before the edit.
+        with_new_joints: New joints change motions too: they close loops, or place bodies that others placed.
+    """
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
+    if with_new_joints:
+        redefined |= {joint.id for joint in edit.after.joints} - before.keys() - edit.copies.keys()
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
@@ -171,6 +180,7 @@ def write_parts(
         show_active_parts(rig, edit, holders, empties)
         placed = [obj for some in copies.values() for obj in some.values()]
         placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
+        placed += made["JOINT"].values()
         if restores:
             designed = None
             placed = [holders[body.id] for body in bodies if body.id not in known]

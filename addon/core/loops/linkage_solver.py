@@ -187,6 +187,12 @@ class LinkageSolver:
         #: Position where it was last held, and the direction that was blocked.
         self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
 
+    def within_stops(self, positions: Mapping[str, Array]) -> JointPositions:
+        """Return values of the moving joints except the chords, by id, as they are seen: at the stops that they pass."""
+        guess = {joint.id: np.zeros(joint.size) for joint in self.linkage.system.chords}
+        at = self.stops.clip(self._system.vector({**guess, **positions})) * self._system.scales
+        return {joint: at[self._system.columns[joint]] for joint in positions}
+
     def adopt(self, positions: Mapping[str, Array]) -> bool:
         """Continue from another position, or from the nearest closed one where that is nearly closed.
 
@@ -484,6 +490,10 @@ class LinkageStops:
         if joints != self._left_out:
             self._left_out = set(joints)
             self._counts = np.array([name not in joints for name in self._names], dtype=bool)
+
+    def clip(self, at: Array) -> Array:
+        """Return unknowns (n,) at the stops that they pass."""
+        return np.where(self._counts, np.clip(at, self._low, self._high), at)
 
     def _beyond(self, at: Array) -> tuple[Array, Array]:
         """Return the distances of each unknown beyond its lower and its upper stop; negative within."""

@@ -68,7 +68,7 @@ class LiveLoop:
         self._seen: dict[str, Array] | None = None
         self.state: LoopState | None = None
         now = {joint: self._read(rig, joint) for joint in self.channels}
-        if self.follower.adopt(now):
+        if self.follower.adopt(now) or self.follower.adopt(self.follower.within_stops(now)):
             self.state = LoopState(self._given(now), self.follower.present())
             self._seen = self.state.given
         self._reported = ""

@@ -1,0 +1,100 @@
+"""A joint that is added to a posed and keyed mechanism leaves all bodies where they are at the present frame, and all
+other joints as they are; what motions change is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from addon.blender.data.access import record_of
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
+from addon.blender.editing.authoring import join_bodies
+from addon.blender.editing.joints import copy_limb, delete_objects, limb_of
+from addon.blender.editing.repair.checks import check_model
+from tests.support.scenes import body, made
+
+FRAME = 7
+
+
+def keyed(rig: Any) -> None:
+    """All servos keyed with values within stops, and the scene between two keyframes."""
+    random = np.random.default_rng(3)
+    for frame in (1, 20):
+        for own in servo_channels(rig).values():
+            for channel in own:
+                if channel.is_single:
+                    pose = rig.pose.bones[channel.bone]
+                    getattr(pose, channel.prop)[channel.index] = random.uniform(-0.15, 0.15)
+                    pose.keyframe_insert(channel.prop, index=channel.index, frame=frame)
+    bpy.context.scene.frame_set(FRAME)
+
+
+def poses(rig: Any) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {obj.name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+
+
+def settings_of(rig: Any) -> dict[str, list[tuple[float, ...]]]:
+    """Stops, initial values and rest values of all joints."""
+    return {
+        empty.name: [
+            (dof.use_lower, dof.lower, dof.use_upper, dof.upper, dof.position, dof.rest)
+            for dof in record_of(empty).joint.dofs
+        ]
+        for empty in parts(rig, "JOINT")
+    }
+
+
+PAIRS = [
+    ("humanoid.skel", "left forearm", "right forearm"),
+    ("hexapod.jm", "Left Front Tibia", "Left Middle Tibia"),
+    ("hexapod.jm", "Left Front Tibia", None),
+    ("desk_lamp.skel", "shade", "foot"),
+    ("pumpjack.json", "pitman", "post"),
+]
+
+
+@pytest.mark.parametrize("type_", ["ball", "weld", "revolute", "universal"])
+@pytest.mark.parametrize(("name", "child", "parent"), PAIRS)
+@pytest.mark.parametrize("is_keyed", [True, False])
+def test_an_added_joint_moves_nothing_at_the_present_frame_and_no_zero(
+    blank: Any, name: str, child: str, parent: str | None, type_: str, is_keyed: bool
+) -> None:
+    rig = made(name)
+    if is_keyed:
+        keyed(rig)
+    before, settings, motion = poses(rig), settings_of(rig), {}
+    for frame in (1, 20):
+        bpy.context.scene.frame_set(frame)
+        motion[frame] = poses(rig)
+    bpy.context.scene.frame_set(FRAME)
+    own = body(rig, child)
+    place = Matrix.Translation(own.matrix_world.translation)
+    _empty, report = join_bodies(rig, None if parent is None else body(rig, parent), own, place, type_, "added")
+    size = float(np.ptp([pose[:3, 3] for pose in before.values()], axis=0).max())
+    after = poses(rig)
+    off = {each: float(np.abs(after[each] - pose).max()) for each, pose in before.items()}
+    assert max(off.values()) < 2e-4 * max(1.0, size), sorted(off.items(), key=lambda each: -each[1])[:3]
+    now = settings_of(rig)
+    assert {each: now[each] for each in settings} == settings
+    for frame, then in motion.items():
+        bpy.context.scene.frame_set(frame)
+        moved = max(float(np.abs(poses(rig)[each] - pose).max()) for each, pose in then.items())
+        told = "motion-changed" in {entry.code for entry in report.entries}
+        assert moved < 1e-2 * size or told, (frame, moved)
+
+
+@pytest.mark.parametrize("child", ["beam", "crank", "pitman"])
+def test_a_copied_part_of_a_loop_can_be_posed(blank: Any, child: str) -> None:
+    rig = made("pumpjack.json")
+    copies, _report = copy_limb(rig, limb_of(rig, [body(rig, child)]), np.array((0.0, 3.0, 0.0)))
+    joints = [obj for obj in copies if record_of(obj).role == "JOINT"]
+    assert joints
+    assert not any(record_of(obj).joint.is_dependent for obj in joints)
+    assert "followers-left" not in {finding.code for finding in check_model(rig)}
+    delete_objects(rig, copies)
