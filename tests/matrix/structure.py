@@ -204,8 +204,8 @@ class Retype(Edit):
                 facts[key] = ANY  # it is shown where it was: that is looked at
             elif name == joint and kind in {"joint", "dof"}:
                 facts[key] = ANY
-        if cell.scene.chord:  # bodies of a loop hang otherwise now, and begin where it closes, as is looked at
-            facts |= placed_anyhow(before) | {key: ANY for key in before if key.endswith("/position")}
+        if cell.scene.chord:  # bodies of a loop hang otherwise now
+            facts |= placed_anyhow(before)
         if cell.format == "x_xy":  # its element may stand in others
             facts[f"body/{bodies[0]}/is"] = True
         return facts
@@ -240,8 +240,10 @@ class Retype(Edit):
 
 
 def placed_anyhow(before: dict[str, Any]) -> dict[str, Any]:
-    """All bodies and joints may be designed anywhere: where bodies are shown is looked at."""
-    last = {"body": "/pose", "joint": "/frame"}
+    """All bodies and joints of an edited loop may be designed anywhere, and joints begin where it closes.
+
+    Where bodies are shown is looked at, in the scene and of the file."""
+    last = {"body": "/pose", "joint": "/frame", "dof": "/position"}
     return {key: ANY for key in before if key.endswith(last.get(key.split("/")[0], "\0"))}
 
 
@@ -290,6 +292,12 @@ class DeleteLink(Delete):
     def apply(self, cell: Cell, side: int = 0) -> None:
         self.gone = cell.scene.link
         super().apply(cell, side)
+
+    def facts(self, cell: Cell, side: int = 0) -> dict[str, Any]:
+        before = cell.before.document.facts
+        return {key: ANY for key in before if key.startswith("dof/") and key.endswith("/position")} | super().facts(
+            cell
+        )
 
     def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         return {*cell.before.seen}

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from . import names
-from .cells import Cell, Expected, pick, renamed, rigid
+from .cells import ANY, Cell, Expected, pick, renamed, rigid
 from .document import Document, placed
 from .edits import Edit, other_side
 
@@ -64,7 +64,10 @@ class Placing(Edit):
         moved = np.linalg.inv(went) @ motion @ went
         if self.role in {"FRAME", "LIGHT", "SHAPE"}:
             return {fact: np.linalg.inv(design) @ moved @ design @ document.facts[fact]}
-        return {fact: moved @ document.facts[fact]}
+        facts: dict[str, Any] = {fact: moved @ document.facts[fact]}
+        if cell.scene.chord:  # joints of an edited loop begin where it closes, as is looked at
+            facts |= {key: ANY for key in document.facts if key.startswith("dof/") and key.endswith("/position")}
+        return facts
 
     def see_that_it_went_as_told(self, cell: Cell, motion: np.ndarray, side: int) -> None:
         """The tool has moved, or turned, it by what it was told to and not otherwise."""

@@ -31,7 +31,7 @@ from ..data.queries import file_name, ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
 from ..reconcile.rig_update import assign_ids, begin_edit
 from ..reconcile.update import EditObjects, update
-from ..rig.joint_frames import has_lost_body
+from ..rig.joint_frames import has_lost_body, read_joint
 from ..scene.read.mechanism import extract, extract_design
 from .symmetry.twins import require_plane
 
@@ -50,11 +50,11 @@ def set_joint_type(empty: bpy.types.Object, type_: str, twin: bpy.types.Object |
     """
     rig, (own, its) = record_of(empty).model, _ids(empty, twin)
     plane = require_plane(rig) if its else None
+    if edits.is_of_type(read_joint(empty), type_):
+        return Report()
     present = begin_edit(rig, {own, its} - {""})
     mechanism = extract_design(rig)
     edit, report = edits.change_type(mechanism, own, type_, _seen(present, mechanism, own)), Report()
-    if edit.after is mechanism:
-        return report
     if plane is not None and twin is not None:
         try:
             edit = edit.then(_retype_twin(edit.after, own, its, plane, present))

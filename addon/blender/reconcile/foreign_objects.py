@@ -398,7 +398,8 @@ def negate_variable(driver: bpy.types.Driver, name: str) -> bool:
         text = text if driver.type == "SUM" else f"({text}) / {len(names)}"
     elif driver.type in {"MIN", "MAX"}:
         text = f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
-    found = re.compile(rf"\(-{re.escape(name)}\)|(?<![\w.]){re.escape(name)}(?!\w)")
+    own = re.escape(name)  # "(-x)" becomes "x", but not that of "sin(-x)"
+    found = re.compile(rf"(?<![\w)\]])\(-{own}\)|(?<![\w.]){own}(?!\w)")
     text = found.sub(lambda each: name if each[0].startswith("(") else f"(-{name})", text)
     if len(text) > _MAX_EXPRESSION_LENGTH:
         return False

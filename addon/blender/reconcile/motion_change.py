@@ -15,7 +15,7 @@ from ...core.kinematics import Tree, initial_joint_values
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
-from ...core.stops import clamp_values_to_stops
+from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
 from ..animation.actions import active_action, has_mixed_actions, mechanism_actions
 from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
@@ -33,6 +33,8 @@ from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
+#: Smallest size of a mechanism (length units) that shares of it are computed of.
+_MIN_SIZE = 1e-9
 #: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
 _KEY_TOLERANCE = 1e-5
 #: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
@@ -133,42 +135,46 @@ class KeyframePoses:
                         every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
                     else:
                         every[action][own] = poses
-        for action, after in every.items():
-            self._compare(action, self.before[action], after, report)
+        found = [self._compare(action, self.before[action], after) for action, after in every.items()]
+        for _off, name, message in sorted(filter(None, found), key=lambda each: -each[0]):
+            report.warn("motion-changed", message, where=name)
         return report
 
     def _compare(
-        self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array], report: Report
-    ) -> None:
-        """Report the largest distance of bodies from where they were at the keyframes of an Action, if any is off."""
+        self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array]
+    ) -> tuple[float, str, Message] | None:
+        """Return the largest distance of bodies from where they were at the keyframes of an Action; None: none is off.
+
+        Returns:
+            The distance (a share of the mechanism's size, or rad), the name of the body, and the message.
+        """
         both = [own for own in before if own in after]
         if not both:
-            return
+            return None
         was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (before, after))
         apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
         # of two rotations by an angle between them, 2 sin(angle / 2)
         turned = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
         places = np.array([poses[:-1, :3, 3] for poses in before.values()])
-        size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
+        size = max(float(np.ptp(places.reshape(-1, 3), axis=0).max()), _MIN_SIZE)
         off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
-        if apart[frame, body] > _POSE_TOLERANCE * size or turned[frame, body] > _POSE_TOLERANCE:
-            angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
-            name, frames = self.names[both[body]], self.frames[action]
-            report.warn(
-                "motion-changed",
-                Message(
-                    "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
-                    "joints there again",
-                    repr(action.name),
-                    repr(name),
-                    f"{apart[frame, body]:.3g}",
-                    f"{angle:.3g}",
-                    f"{frames[frame]:g}",
-                    count_with_noun(len(frames), "frame"),
-                ),
-                where=name,
-            )
+        largest = max(float(apart[frame, body]) / size, float(turned[frame, body]))
+        if largest <= _POSE_TOLERANCE:
+            return None
+        angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
+        name, frames = self.names[both[body]], self.frames[action]
+        message = Message(
+            "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
+            "joints there again",
+            repr(action.name),
+            repr(name),
+            f"{apart[frame, body]:.3g}",
+            f"{angle:.3g}",
+            f"{frames[frame]:g}",
+            count_with_noun(len(frames), "frame"),
+        )
+        return largest, name, message
 
     def _bodies(
         self, rig: bpy.types.Object, played: Mapping[bpy.types.Action, bpy.types.Action | None]
@@ -226,16 +232,24 @@ def _keyed_coordinates(rig: bpy.types.Object, action: bpy.types.Action | None, f
     curves = {} if action is None else posing_curves(rig, action)
     stops, out = dof_stops(parts(rig, "JOINT")), dict[str, Array]()
     for joint, own in servo_channels(rig).items():
-        values = out[joint] = curve_coordinates(rig, own, curves, frames)
-        for column, channel in enumerate(own):
-            if channel.is_single:
-                limits = stops.get((joint, channel.dof_index), (None, None))
-                values[:, column] = clamp_values_to_stops(values[:, column], limits)
+        out[joint] = _within_stops(joint, own, curve_coordinates(rig, own, curves, frames), stops)
     for loop in live_loops(rig):
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
         out |= loop_values(rig, loop, loop.given_joints(action), curves, frames)
+    return out
+
+
+def _within_stops(
+    joint: str, own: Sequence[Channel], values: Array, stops: Mapping[tuple[str, int], StopPair]
+) -> Array:
+    """Return values (n, size) of a joint at the stops that they pass, which are given by joint id and index."""
+    out = values.copy()
+    for column, channel in enumerate(own):
+        if channel.is_single:
+            limits = stops.get((joint, channel.dof_index), NO_STOPS)
+            out[:, column] = clamp_values_to_stops(values[:, column], limits)
     return out
 
 
@@ -323,6 +337,7 @@ class KeyConversion:
         self.rig, self.report = rig, Report()
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
+        self._stops = dof_stops(parts(rig, "JOINT")) if edit.joints else {}
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
         for joint, change in edit.joints.items():
@@ -414,7 +429,7 @@ class KeyConversion:
                 action,
                 joint,
                 frames,
-                edit.convert(values),
+                edit.convert(_within_stops(joint, own, values, self._stops)),
                 np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),

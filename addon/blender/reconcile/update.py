@@ -178,9 +178,8 @@ def write_parts(
             _record_new_twins(bodies, known, holders)
             _record_new_twins(joints, before, empties)
         show_active_parts(rig, edit, holders, empties)
-        placed = [obj for some in copies.values() for obj in some.values()]
+        placed = [*made["JOINT"].values(), *(obj for some in copies.values() for obj in some.values())]
         placed += [holders[body.id] for body in bodies if body.active and not known.get(body.id, body).active]
-        placed += made["JOINT"].values()
         if restores:
             designed = None
             placed = [holders[body.id] for body in bodies if body.id not in known]

@@ -53,10 +53,19 @@ def change_type(mechanism: Mechanism, joint_id: str, type_: str, seen: Array) ->
         ValueError: The type is unknown.
     """
     joint = joint_by_id(mechanism)[joint_id]
-    dofs = convert_dofs(deepcopy(joint.dofs), type_)
-    if joint.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in joint.dofs]:
+    if is_of_type(joint, type_):
         return Edit(mechanism, mechanism)
-    return change_dofs(mechanism, joint_id, type_, dofs, seen)
+    return change_dofs(mechanism, joint_id, type_, convert_dofs(deepcopy(joint.dofs), type_), seen)
+
+
+def is_of_type(joint: Joint, type_: str) -> bool:
+    """Return whether a joint is of a type, with its degrees of freedom.
+
+    Raises:
+        ValueError: The type is unknown.
+    """
+    dofs = convert_dofs(deepcopy(joint.dofs), type_)
+    return joint.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in joint.dofs]
 
 
 def change_dofs(mechanism: Mechanism, joint_id: str, type_: str, dofs: Sequence[Dof], seen: Array) -> Edit:

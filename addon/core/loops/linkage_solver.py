@@ -188,7 +188,7 @@ class LinkageSolver:
         self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
 
     def within_stops(self, positions: Mapping[str, Array]) -> JointPositions:
-        """Return values of the moving joints except the chords, by id, as they are seen: at the stops that they pass."""
+        """Return values of moving joints, by id, as they are seen: at the stops that they pass."""
         guess = {joint.id: np.zeros(joint.size) for joint in self.linkage.system.chords}
         at = self.stops.clip(self._system.vector({**guess, **positions})) * self._system.scales
         return {joint: at[self._system.columns[joint]] for joint in positions}

@@ -135,6 +135,21 @@ def test_a_driver_is_as_it_was_after_two_swaps(blank: Any) -> None:
         assert obj.animation_data.drivers[0].driver.expression == expected
 
 
+@pytest.mark.parametrize("expression", ["sin(-q)", "abs(-q) + 1", "3 - q", "max(q, (-q)) * q", "(q)-(-q)", "qq(q)"])
+def test_expressions_give_what_they_gave_after_a_swap_and_another(blank: Any, expression: str) -> None:
+    rig, empty, channel = posed("desk_lamp.skel", "elbow", 0.1)
+    bpy.app.driver_namespace["qq"] = lambda value: 2.0 * value
+    obj = driven(rig, "cube", [single(channel)], "SCRIPTED", expression)
+    bpy.context.view_layer.update()
+    before = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).location.x
+    assert before != 0.0
+    for _swap in range(2):
+        swap_joint_ends(empty)
+        bpy.context.view_layer.update()
+        after = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).location.x
+        assert after == pytest.approx(before, abs=1e-6)
+
+
 def test_a_driver_on_another_joint_of_the_mechanism_gives_what_it_gave(blank: Any) -> None:
     rig, empty, channel = posed("desk_lamp.skel", "elbow", 0.1)
     neck, *_others = servo_channels(rig)[record_of(joint(rig, "neck")).source_id]

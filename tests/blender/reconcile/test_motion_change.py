@@ -258,6 +258,8 @@ def test_keyframes_of_a_twin_continue_as_those_of_the_joint(blank: Any, how: str
 def test_another_motion_that_holds_a_joint_holds_it_as_a_ball(blank: Any) -> None:
     rig = made("rover.jm")
     hinge = next(e for e in parts(rig, "JOINT") if [dof.kind for dof in record_of(e).joint.dofs] == ["rotation"])
+    for dof in record_of(hinge).joint.dofs:
+        dof.use_lower = dof.use_upper = False
     held = keyed(rig, "held", [hinge], (1.2, 1.2, 1.2))
     keyed(rig, "moves", [hinge], (0.0, 0.4, 0.0))
     set_joint_type(hinge, "ball")
@@ -573,3 +575,40 @@ def test_freed_joints_of_motions_in_nla_strips_are_keyed_and_blended_strips_are_
     assert all(
         len([c for c in all_curves(strip.action) if not c.mute]) > 1 for t in data.nla_tracks for strip in t.strips
     )
+
+
+@pytest.mark.parametrize("type_", ["ball", "free"])
+def test_a_joint_that_is_keyed_beyond_its_stop_stays_where_it_is_seen(blank: Any, type_: str) -> None:
+    """It is seen at the stop, which the new type has not."""
+    rig = made("sensor_leg.xml")
+    empty = joint(rig, "shank")
+    (dof,) = record_of(empty).joint.dofs
+    dof.use_upper, dof.upper = True, 0.2
+    key(rig, empty, {1.0: 0.0, 25.0: 0.7}, "LINEAR")
+    before = motion(rig)
+    retype(empty, type_)
+    assert apart(before, motion(rig)) < 2e-2, "a corner between whole frames, where it meets the stop"
+    assert before[25.0].apart(motion(rig)[25.0])[0] < APART
+
+
+def test_a_joint_of_the_type_already_keeps_its_keyframes(blank: Any) -> None:
+    """Also where its closed loop holds it short of them."""
+    rig = made("pumpjack.json")
+    motor = named(rig, "motor")
+    action = crank_keyed(rig, "turns", {1: 0.0, 21: 2.0})
+    (dof,) = record_of(motor).joint.dofs
+    dof.use_upper, dof.upper = True, 1.0
+    bpy.context.scene.frame_set(18)
+    before = keys_of(rig, action, motor)
+    assert not set_joint_type(motor, record_of(motor).joint.type).entries
+    assert keys_of(rig, action, motor) == before
+
+
+def test_the_motion_that_changes_most_is_reported_first(blank: Any) -> None:
+    rig = made("rover.jm")
+    hinge = next(e for e in parts(rig, "JOINT") if [dof.kind for dof in record_of(e).joint.dofs] == ["rotation"])
+    for name, most in (("a little", 0.05), ("much", 1.2), ("some", 0.4)):
+        keyed(rig, name, [hinge], (0.0, most, 0.0))
+    report = set_joint_type(hinge, "prismatic")
+    told = [str(each.message).split("'")[1] for each in report.entries if each.code == "motion-changed"]
+    assert told == ["much", "some", "a little"]

@@ -262,7 +262,7 @@ def followers_without_loop(rig: bpy.types.Object) -> set[str]:
     """Return the ids of the dependent joints whose closed loop lost a joint or body: nothing poses them any more."""
     records = [record_of(empty) for empty in parts(rig, "JOINT")]
     follows = {record.source_id for record in records if record.joint.is_dependent and record.joint.active}
-    follows -= {joint for loop in live_loops(rig) for joint in loop.channels} if follows else set()
+    follows -= {joint for loop in _intact_loops(rig) for joint in loop.channels} if follows else set()
     if not follows:
         return follows
     every = find_linkages(loops_mechanism(rig, switched_off=True))  # those with an assembly that is off, or a bone less
