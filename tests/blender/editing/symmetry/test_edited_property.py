@@ -12,6 +12,7 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
+from addon.blender.compat import ensure_node_tree
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.facts import PROPERTY_TABLES, PartProperty, PropertyFlow, ValueProperty
 from addon.blender.data.queries import parts, twin_of
@@ -117,6 +118,7 @@ def make_unlike(obj: Any) -> None:
     for slot in obj.material_slots:
         slot.link = "OBJECT"
         slot.material = slot.material.copy() if slot.material else bpy.data.materials.new("odd")
+        ensure_node_tree(slot.material)
         slot.material.diffuse_color = (0.9, 0.1, 0.4, 1.0)
 
 
@@ -146,8 +148,7 @@ def state() -> dict[tuple[int, str], Any]:
                 own |= {"data.type": obj.data.type, "data.color": tuple(obj.data.color), "energy": obj.data.energy}
             for slot in obj.material_slots:
                 own["active_material.diffuse_color"] = tuple(slot.material.diffuse_color)
-                if (tree := slot.material.node_tree) is not None:
-                    own["shader"] = tuple(tree.nodes["Principled BSDF"].inputs["Base Color"].default_value)
+                own["shader"] = tuple(shader_of(slot.material)["Base Color"].default_value)
             out |= {(obj.session_uid, path): value for path, value in own.items()}
     return out
 
