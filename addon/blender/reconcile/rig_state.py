@@ -449,6 +449,8 @@ class BoneReferences:
             before, now = self.constraints.get(key), _owner_pose(self.rig, owner, bone, bodies)
             if before is None or now is None or constraint.mute or _are_same(now, before):
                 continue
+            if is_bone_target(constraint, self.rig) and constraint.subtarget not in self.rig.pose.bones:
+                continue  # reported as one that refers to a deleted bone
             report.warn(
                 "constraint-changed",
                 Message(
