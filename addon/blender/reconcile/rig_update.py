@@ -22,11 +22,11 @@ from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
-from ..animation.actions import active_action, animated_curve_ids
+from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
 from ..animation.fcurves import posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
-from ..animation.loops.bone_loops import RigidLoop
+from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import (
@@ -249,47 +249,55 @@ _HELD_TOLERANCE = 1e-5
 
 
 def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
-    """Key joints where they are seen if their closed loops hold them short of their keyframes.
+    """Key joints where they are seen if their closed loops hold them short of their keyframes, in every Action.
 
-    A loop that is cut no longer holds them. A key at the present frame is inserted.
+    A loop that is cut no longer holds them.
 
     Args:
         rig: The armature.
         joints: Ids of joints that will be deleted: their loops are considered.
     """
-    action, now = active_action(rig), float(bpy.context.scene.frame_current_final)
-    curves = {} if action is None else posing_curves(rig, action)
-    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    for loop in live_solver.live_loops(rig):
-        if isinstance(loop, RigidLoop) or not live_solver.loop_joints(loop).intersection(joints):
-            continue
-        keyed = {
-            (joint, channel.dof_index): curve
-            for joint, own in loop.channels.items()
-            for channel in own
-            if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
-        }
-        frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        found = loop_values(rig, loop, loop.given_joints(), curves, np.array(frames))
-        states = dict[float, dict[str, Array]]()
-        if found:
-            states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
-            states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
-        keyed_values = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
-        by = {
-            place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
-            for place, every in keyed_values.items()
-        }
-        if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
-            continue
-        for place, curve in keyed.items():
-            if not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
-                curve.keyframe_points.insert(now, keyed_values[place][now])
-            for point in curve.keyframe_points:
-                more = by[place].get(float(point.co[0]), by[place][now])
-                for name in ("handle_left", "handle_right", "co"):
-                    getattr(point, name)[1] += more
-            curve.update()
+    every = [loop for loop in live_solver.live_loops(rig) if isinstance(loop, LiveLoop)]
+    loops = [loop for loop in every if live_solver.loop_joints(loop).intersection(joints)]
+    for action in mechanism_actions(rig) if loops else ():
+        for loop in loops:
+            _key_held_inputs(rig, loop, action)
+
+
+def _key_held_inputs(rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action) -> None:
+    """Key joints of a loop where it holds them in an Action; if that is active, also at the present frame."""
+    curves, now = posing_curves(rig, action), float(bpy.context.scene.frame_current_final)
+    keyed = {
+        (joint, channel.dof_index): curve
+        for joint, own in loop.channels.items()
+        for channel in own
+        if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
+    }
+    present = {now} if action == active_action(rig) else set()
+    frames = sorted(present | {float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points})
+    found = loop_values(rig, loop, loop.given_joints(action), curves, np.array(frames)) if keyed else {}
+    if not found:
+        return
+    states = {frame: {joint: row[n] for joint, row in found.items()} for n, frame in enumerate(frames)}
+    if present:
+        evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
+    values = {place: {frame: curve.evaluate(frame) for frame in frames} for place, curve in keyed.items()}
+    by = {
+        place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
+        for place, every in values.items()
+    }
+    if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
+        return
+    for place, curve in keyed.items():
+        if present and not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
+            curve.keyframe_points.insert(now, values[place][now])
+        for point in curve.keyframe_points:
+            frame = float(point.co[0])
+            more = by[place][frame if frame in by[place] else now]
+            for name in ("handle_left", "handle_right", "co"):
+                getattr(point, name)[1] += more
+        curve.update()
 
 
 def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:

@@ -13,6 +13,7 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
+from addon.blender.compat import use_action
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.conversion import set_mirror_plane
@@ -267,3 +268,23 @@ def mirrored_value(rig: Any, empty: Any) -> float:
     """The value of a joint's twin that is the image of 1."""
     mirror = motion_mirror(extract(rig)).joints[record_of(empty).source_id]
     return float(mirror.parts[0].matrix[0, 0])
+
+
+@pytest.mark.parametrize("cut", [_delete, _free])
+def test_a_motion_that_does_not_play_stays_where_its_loop_holds_it_when_that_is_cut(blank: Any, cut: Any) -> None:
+    rig = made(HELD)
+    holding.keyed(rig)
+    other = rig.animation_data.action
+    bpy.context.view_layer.update()
+    before = {}
+    for frame in KEYS:
+        bpy.context.scene.frame_set(frame)
+        before[frame] = Seen.of(rig)
+    playing = bpy.data.actions.new("still")
+    use_action(rig, playing)
+    joint = "A_fixed_crank" if cut is _delete else "C_connecting_rod_piston"
+    cut(rig, joint)
+    use_action(rig, other)
+    for frame in KEYS:
+        bpy.context.scene.frame_set(frame)
+        assert before[frame].apart(Seen.of(rig))[0] < 1e-3
