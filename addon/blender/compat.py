@@ -76,6 +76,12 @@ def nla_strips(data: bpy.types.AnimData) -> Iterator[Any]:
         yield strip
 
 
+def copy_strip_slot(strip: Any, copy: Any) -> None:
+    """Let an NLA strip play the slot of its Action that another strip of this Action plays."""
+    if HAS_SLOTS and strip.action_slot is not None:
+        copy.action_slot = strip.action_slot
+
+
 def set_strip_action(strip: Any, action: bpy.types.Action) -> None:
     """Let an NLA strip play a copy of its Action, with the same slot where Actions have slots."""
     slot = strip.action_slot.identifier if HAS_SLOTS and strip.action_slot is not None else None

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 import bpy
 import numpy as np
 
 from ...core.model import Array
+from ...core.report import Message, Report
 from ..compat import (
     action_curves,
     action_slot,
     all_curves,
+    copy_strip_slot,
     is_muted,
     nla_strips,
     played_action,
     restore_action,
+    set_strip_action,
     strip_curves,
     use_action,
 )
-from ..data.access import action_record, armature_of, record_of, settings
+from ..data.access import action_record, armature_of, model_uid, record_of, settings
 from ..data.channels import bone_of_path, servo_channels
 
 
@@ -278,3 +282,83 @@ def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
         return []  # called at every redraw: collecting all servos would be slow
     paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
     return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
+
+
+# ---------------------------------------------------------------- merged mechanisms
+
+#: Properties of an NLA strip that are copied, in an order in which they can be set.
+_STRIP_PROPERTIES = (
+    *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
+    *("blend_type", "extrapolation", "use_auto_blend", "blend_in", "blend_out", "mute", "use_sync_length"),
+)
+
+
+def copy_playing(
+    rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
+) -> Report:
+    """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        joined: Actions that became a part of another one, with that one.
+
+    Returns:
+        The NLA tracks with content that could not be copied.
+    """
+    report, data = Report(), other.animation_data
+    if data is None:
+        return report
+    if data.action is not None and data.action not in joined:
+        if rig.animation_data is None or rig.animation_data.action is None:
+            use_action(rig, data.action)
+        else:
+            names = repr(data.action.name), repr(rig.animation_data.action.name), repr(rig.name)
+            report.warn(
+                "action-not-played", Message("Action {}: kept, but {} of {} plays. Choose it to play it", *names)
+            )
+    left = set[str]()
+    for track in data.nla_tracks:
+        strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
+        copied = [strip for strip in strips if strip.type == "CLIP" and strip.action is not None]
+        left |= {track.name for strip in strips if strip.type != "CLIP" or strip.use_animated_influence}
+        if not copied:
+            continue
+        made = rig.animation_data_create().nla_tracks.new()
+        made.name, made.mute = track.name, track.mute
+        for strip in copied:
+            action = cast(bpy.types.Action, strip.action)
+            new = made.strips.new(strip.name, int(strip.frame_start), action)
+            copy_strip_slot(strip, new)
+            for name in _STRIP_PROPERTIES:
+                setattr(new, name, getattr(strip, name))
+    if left:
+        report.warn(
+            "strips-lost",
+            Message(
+                "NLA tracks {}: meta strips, transitions and animated influence are not merged",
+                ", ".join(map(repr, sorted(left))),
+            ),
+        )
+    return report
+
+
+def unshared_action(
+    rig: bpy.types.Object, other: bpy.types.Object, action: bpy.types.Action, report: Report
+) -> bpy.types.Action:
+    """Return an Action of a merged mechanism, or a copy for it where further mechanisms play the Action."""
+    users = [each for each in action_users(other, action) if each != rig]
+    if not users:
+        return action
+    copy, data = action.copy(), other.animation_data
+    action_record(copy).model = model_uid(other)
+    if data is not None and data.action == action:
+        use_action(other, copy)
+    for strip in nla_strips(data) if data is not None else ():
+        if strip.action == action:
+            set_strip_action(strip, copy)
+    report.info(
+        "shared-action-copied",
+        Message("Action {}: copied as {}, {} uses it too", repr(action.name), repr(copy.name), repr(users[0].name)),
+    )
+    return copy

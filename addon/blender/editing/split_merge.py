@@ -15,12 +15,18 @@ from mathutils import Matrix
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
-from ..animation.actions import action_users, mechanism_actions, played_actions, require_no_tweak_mode
+from ..animation.actions import (
+    action_users,
+    copy_playing,
+    mechanism_actions,
+    played_actions,
+    require_no_tweak_mode,
+    unshared_action,
+)
 from ..animation.fcurves import copy_curve
 from ..compat import (
     action_curves,
     all_curves,
-    assign_strip_slot,
     curve_groups,
     nla_strips,
     set_strip_action,
@@ -139,6 +145,7 @@ def split_model(
     bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
     parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
     motion = KeyframePoses(rig, present, {*cut, *joints_sharing_loops(rig, cut)})
+    unkeyed = {action for action in present.actions if not any(all_curves(action))}
     with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
@@ -150,6 +157,7 @@ def split_model(
                 obj.parent = made
             _follow_split_bones(rig, made, moving, ids, along - own_bones)
             copied = present.of_copy(made)
+            unkeyed |= {action for action in copied.actions if not any(all_curves(action))}
             for each, state, lost in ((rig, present, along - own_bones), (made, copied, others)):
                 remove_bones(each, lost)
                 report.extend(remove_bone_animation(each, state, lost))
@@ -161,12 +169,15 @@ def split_model(
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
-                _stop_empty_actions(each)
+                _stop_empty_actions(
+                    each, [action for action in (*present.actions, *copied.actions) if action not in unkeyed]
+                )
     report.extend(motion.change(made))
     for record in map(action_record, copied.actions):
         if record.split_from is not None and not any(all_curves(record.split_from)):
             record.split_from = None  # it is no user that keeps an empty one
-    remove_empty_actions(dict.fromkeys((*present.actions, *copied.actions)))
+    for actions in (present.actions, copied.actions):
+        report.extend(remove_empty_actions((each for each in actions if each not in unkeyed), with_fake_users=True))
     return made, names, report
 
 
@@ -242,18 +253,18 @@ def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
                 set_strip_action(strip, copy)
 
 
-def _stop_empty_actions(rig: bpy.types.Object) -> None:
-    """Unlink the Actions that have no curve left from an armature object, with their NLA strips and tracks."""
-    data = rig.animation_data
-    if data is None:
+def _stop_empty_actions(rig: bpy.types.Object, actions: Collection[bpy.types.Action]) -> None:
+    """Unlink those of Actions that have no curve left from an armature object, with their NLA strips and tracks."""
+    data, empty = rig.animation_data, {action for action in actions if not any(all_curves(action))}
+    if data is None or not empty:
         return
-    if data.action is not None and not any(all_curves(data.action)):
+    if data.action in empty:
         data.action = None
     for track in list(data.nla_tracks):
-        for strip in list(track.strips):
-            if strip.action is not None and not any(all_curves(strip.action)):
-                track.strips.remove(strip)
-        if not len(track.strips):
+        strips = [strip for strip in track.strips if strip.action in empty]
+        for strip in strips:
+            track.strips.remove(strip)
+        if strips and not len(track.strips):
             data.nla_tracks.remove(track)
 
 
@@ -426,7 +437,8 @@ def _merge_motions(
     """
     report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
     mine, theirs = motions
-    for action in theirs:
+    for each in sorted(theirs, key=_is_named_anew):
+        action = unshared_action(rig, other, each, report)
         curves = [*(action_curves(other, action, create=False) or ())]
         goes = {
             (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
@@ -435,6 +447,9 @@ def _merge_motions(
         partner = action if action in mine else _partner(rig, other, action, mine)
         there = action_curves(rig, partner) if partner is not None else None
         held = {(curve.data_path, curve.array_index) for curve in there or ()}
+        is_pair = partner != action and _is_split_pair(action, partner)
+        if is_pair and not held.isdisjoint(goes_to.values()):
+            there = partner = None  # a copy of a half: it stays a motion of its own
         lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
         whole |= {action.name for curve in lost if (curve.data_path, curve.array_index) not in held}
         if there is None or partner is None:
@@ -452,7 +467,7 @@ def _merge_motions(
         if action not in mine and not _is_split_pair(action, partner):
             transfer_motions([action], goes_to, model_uid(rig))  # it stays a motion of its own as well
             action.use_fake_user = True
-    report.extend(_play_merged(rig, other, joined))
+    report.extend(copy_playing(rig, other, joined))
     _copy_drivers(rig, other, places, bones)
     if whole:
         report.warn(
@@ -467,7 +482,8 @@ def _merge_motions(
         if action != partner:
             names = repr(action.name), repr(partner.name)
             report.info("motions-joined", Message("Action {}: its keyframes were added to {}", *names))
-    unused = [action for action, partner in joined.items() if action != partner and _is_split_pair(action, partner)]
+    halves = [action for action, partner in joined.items() if action != partner and _is_split_pair(action, partner)]
+    unused = [action for action in halves if action.name not in whole]
     for action, partner in joined.items():
         if action_record(partner).split_from == action:
             action_record(partner).split_from = None  # it is no user that keeps the other half
@@ -488,11 +504,19 @@ def _partner(
         if _is_split_pair(action, each) and _playing_role(rig, each) == role:
             return each
     active = rig.animation_data.action if rig.animation_data is not None else None
-    return active if role == "active" else None
+    return active if role == "active" and active in mine else None
 
 
-def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
+def _is_named_anew(action: bpy.types.Action) -> bool:
+    """Return whether a copy that a split made was renamed since: a user's copy of it is a split's copy as well."""
+    source = action_record(action).split_from
+    return source is not None and not action.name.startswith(source.name)
+
+
+def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action | None) -> bool:
     """Return whether a split made one of two Actions of the other, or both of a third."""
+    if other is None:
+        return False
     first, second = action_record(one).split_from, action_record(other).split_from
     return other == first or one == second or (first is not None and first == second)
 
@@ -503,57 +527,6 @@ def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
     if data is None or action not in played_actions(rig):
         return ""
     return "active" if data.action == action else "strip"
-
-
-#: Properties of an NLA strip that are copied, in an order in which they can be set.
-_STRIP_PROPERTIES = (
-    *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
-    *("blend_type", "extrapolation", "use_auto_blend", "blend_in", "blend_out", "mute", "use_sync_length"),
-)
-
-
-def _play_merged(
-    rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
-) -> Report:
-    """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
-
-    Args:
-        rig: The armature.
-        other: That of the merged mechanism.
-        joined: Actions that became a part of another one, with that one.
-
-    Returns:
-        The NLA tracks with content that could not be copied.
-    """
-    report, data = Report(), other.animation_data
-    if data is None:
-        return report
-    if data.action is not None and data.action not in joined:
-        use_action(rig, data.action)
-    left = set[str]()
-    for track in data.nla_tracks:
-        strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
-        copied = [strip for strip in strips if strip.type == "CLIP" and strip.action is not None]
-        left |= {track.name for strip in strips if strip.type != "CLIP" or strip.use_animated_influence}
-        if not copied:
-            continue
-        made = rig.animation_data_create().nla_tracks.new()
-        made.name, made.mute = track.name, track.mute
-        for strip in copied:
-            action = cast(bpy.types.Action, strip.action)
-            new = made.strips.new(strip.name, int(strip.frame_start), action)
-            assign_strip_slot(rig, new, action)
-            for name in _STRIP_PROPERTIES:
-                setattr(new, name, getattr(strip, name))
-    if left:
-        report.warn(
-            "strips-lost",
-            Message(
-                "NLA tracks {}: meta strips, transitions and animated influence are not merged",
-                ", ".join(map(repr, sorted(left))),
-            ),
-        )
-    return report
 
 
 def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:

@@ -148,11 +148,16 @@ def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[
     return report
 
 
-def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
-    """Remove Actions that have no curve left and that nothing plays; return their names as a report."""
+def remove_empty_actions(actions: Iterable[bpy.types.Action], with_fake_users: bool = False) -> Report:
+    """Remove Actions that have no curve left and that nothing keeps; return their names as a report.
+
+    Args:
+        actions: The Actions.
+        with_fake_users: Also remove those that only their fake user keeps: their keyframes are in a copy.
+    """
     report = Report()
-    for action in actions:
-        if any(all_curves(action)) or action.users > int(action.use_fake_user):
+    for action in [*actions]:
+        if any(all_curves(action)) or action.users > int(with_fake_users and action.use_fake_user):
             continue
         report.info(
             "empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name))

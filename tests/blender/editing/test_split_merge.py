@@ -12,8 +12,8 @@ import pytest
 from addon import formats
 from addon.blender.animation.actions import mechanism_actions, motion_actions, stored_poses
 from addon.blender.animation.pose_library import store_pose
-from addon.blender.compat import action_curves, assign_strip_slot, new_curve, use_action
-from addon.blender.data.access import record_of, settings
+from addon.blender.compat import action_curves, all_curves, assign_strip_slot, new_curve, use_action
+from addon.blender.data.access import action_record, record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, root_bones
 from addon.blender.editing.joints import delete_objects, limb_objects, limb_of
@@ -537,3 +537,63 @@ def test_constraints_of_the_user_on_bones_are_merged_with_them(blank: Any) -> No
     assert max(float(np.abs(after[name] - pose).max()) for name, pose in before.items()) < 1e-5
     kinds = [each.type for pose in rig.pose.bones for each in pose.constraints if not is_stop_constraint(each)]
     assert sorted(kinds) == ["COPY_ROTATION", "LIMIT_ROTATION"]
+
+
+def test_a_copy_that_the_user_made_of_a_split_motion_survives_the_merge(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    key_servos(rig, "Walk", 0.2)
+    part, _names, _report = split_model(rig, [body(rig, "shank"), body(rig, "foot")])
+    half = part.animation_data.action
+    assert half is not None
+    jump = half.copy()
+    jump.name, jump.use_fake_user = "Jump", True
+    for curve in all_curves(jump):
+        for point in curve.keyframe_points:
+            point.co[1] *= 0.5
+    jump_values = {point.co[1] for curve in all_curves(jump) for point in curve.keyframe_points}
+    part.animation_data.nla_tracks.new().strips.new("Jump", 100, jump)
+    before = played(rig, part)
+    merge_models(rig, [part])
+    assert largest_shift(before, played(rig)) < 1e-5
+    kept = bpy.data.actions["Jump"]
+    assert {point.co[1] for curve in all_curves(kept) for point in curve.keyframe_points} == jump_values
+
+
+def test_an_action_that_a_third_mechanism_plays_is_copied_for_the_merged_one(blank: Any) -> None:
+    rig, other, third = made("rover.jm"), made("sensor_leg.xml"), made("sensor_leg.xml")
+    action = key_servos(other, "Shared", 0.2)
+    use_action(third, action)
+    action_record(action).model = ""
+    for number, each in enumerate((other, third)):
+        each.location.x = 3.0 * (number + 1)
+    before = played(rig, other, third)
+    _count, report = merge_models(rig, [other])
+    assert largest_shift(before, played(rig, third)) < 1e-5
+    assert "shared-action-copied" in {entry.code for entry in report.entries}
+
+
+def test_a_split_leaves_actions_and_tracks_that_were_empty_before(blank: Any) -> None:
+    rig = made("sensor_leg.xml")
+    empty = bpy.data.actions.new("New")
+    empty.use_fake_user = True
+    use_action(rig, empty)
+    rig.animation_data.nla_tracks.new().name = "Mine"
+    split_model(rig, [body(rig, "shank")])
+    assert rig.animation_data.action == bpy.data.actions["New"]
+    assert [track.name for track in rig.animation_data.nla_tracks] == ["Mine"]
+
+
+def test_an_action_with_a_fake_user_is_kept_when_its_joint_is_deleted(blank: Any) -> None:
+    rig = made("desk_lamp.skel")
+    key_servos(rig, "all", 0.1)
+    elbow = next(empty for empty in parts(rig, "JOINT") if empty.name == "elbow")
+    for name in ("kept", "not kept"):
+        action = bpy.data.actions.new(name)
+        action.use_fake_user = name == "kept"
+        rig.animation_data.action = action
+        pose = rig.pose.bones["elbow"]
+        pose.keyframe_insert("rotation_euler", index=2, frame=1)
+    use_action(rig, bpy.data.actions["all"])
+    delete_objects(rig, [elbow])
+    assert "kept" in bpy.data.actions
+    assert "not kept" not in bpy.data.actions
