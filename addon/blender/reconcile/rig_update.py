@@ -211,7 +211,8 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
     """Compute the values (size,) at which joints that were moved by hand are seen, by id.
 
     Their bodies are seen where the bones have them, which still move about the previous frame of the joint. Joints
-    that were moved along with a body of theirs are left out: these keep the design that the user gave them.
+    that were moved along with a body of theirs are left out: these keep the design that the user gave them. So are
+    those with a twin during symmetric editing, whose halves are mirror images in the design and not in the pose.
 
     Args:
         rig: The armature.
@@ -232,6 +233,8 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
     for empty in moved:
         joint, record = joints.get(record_of(empty).source_id), record_of(empty).joint
         if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
+            continue
+        if record_of(empty).twin and settings(rig).symmetric:
             continue
         here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
         bone = next(iter(chains.get(joint.id, ())), empty.parent_bone)
