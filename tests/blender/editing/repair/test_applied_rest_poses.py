@@ -196,3 +196,31 @@ def test_bodies_moved_by_hand_before_the_operator_stay_moved(blank: Any, tmp_pat
     assert bpy.ops.knuckle.fix_finding(index=findings(rig)["rest-applied"]) == {"FINISHED"}
     np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
     assert saved(rig, tmp_path / "b.jm") == file
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", "pumpjack.json"])
+def test_updating_the_armature_restores_an_applied_pose(blank: Any, tmp_path: Path, name: str) -> None:
+    rig = brought(name)
+    pose_joints(rig, keyed=lambda number: number % 2 == 0)
+    before, file = stood(rig), saved(rig, tmp_path / f"a{found(name).suffix}")
+    apply_pose(rig)
+    pick(rig)
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
+    assert saved(rig, tmp_path / f"b{found(name).suffix}") == file
+
+
+def test_updating_the_armature_restores_bones_moved_in_edit_mode(blank: Any, tmp_path: Path, capfd: Any) -> None:
+    rig = brought("hexapod.jm", props=False)
+    before, file = stood(rig), saved(rig, tmp_path / "a.jm")
+    name = joint_bones(rig)[2].name
+    pick(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones[name]
+    bone.head.x, bone.tail.x = bone.head.x + 0.05, bone.tail.x + 0.05
+    bpy.ops.object.mode_set(mode="OBJECT")
+    capfd.readouterr()
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert "restored" in capfd.readouterr().out
+    np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
+    assert saved(rig, tmp_path / "b.jm") == file
