@@ -228,7 +228,9 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
     def design_before(obj: bpy.types.Object, bone: str) -> Array:
         """Return the design pose (4, 4) for which the bones of a part were made; it moves along with an applied one."""
         before = np.array(Matrix(unflatten_pose(bone_baseline(obj)).tolist()).normalized(), dtype=np.float64)
-        return designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ before if bone in written else before
+        if bone not in written:
+            return before
+        return designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ before
 
     for empty in moved:
         joint, record = joints.get(record_of(empty).source_id), record_of(empty).joint
@@ -243,8 +245,9 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
         if is_pose_as_built(empty, Matrix((back @ here).tolist()), here):
             continue  # only its parenting changed
         ends = [end for end in (record.parent, record.child) if end is not None]
+        built = (design_before(end, designs.carrier(end)) for end in ends)
         if not all(
-            is_pose_as_built(end, designs.of(end).normalized(), design_before(end, designs.carrier(end))) for end in ends
+            is_pose_as_built(end, designs.of(end).normalized(), own) for end, own in zip(ends, built, strict=True)
         ):
             continue
         parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)

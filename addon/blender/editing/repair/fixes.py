@@ -107,12 +107,10 @@ def keyframe_left_followers(rig: bpy.types.Object, deleted: Collection[str] = ()
     return report
 
 
-def _delete_again(
-    rig: bpy.types.Object, joints: Collection[str], bodies: Collection[str] = ()
-) -> tuple[int, Report]:
+def _delete_again(rig: bpy.types.Object, joints: Collection[str], bodies: Collection[str] = ()) -> tuple[int, Report]:
     """Restore parts that were deleted by hand from document and records, and delete them as *Delete Parts* does.
 
-    Joints of closed loops that lost a joint so are among them. Parts that cannot be restored are left out.
+    Deleted joints of closed loops that this opened are among them. Parts that cannot be restored are left out.
 
     Args:
         rig: The armature.

@@ -188,13 +188,15 @@ def _is_keyed_pose(rig: bpy.types.Object, bone: str, pose: Matrix) -> bool:
         for prop, values in _bone_channels(rig.pose.bones[bone], pose).items()
         for index, value in enumerate(values)
     }
-    played = [(strip.action, strip_curves(strip)) for strip in nla_strips(data)]
+    played: list[tuple[bpy.types.Action, Iterable[bpy.types.FCurve]]] = [
+        (strip.action, strip_curves(strip)) for strip in nla_strips(data)
+    ]
     if data.action is not None:
         played.append((data.action, action_curves(rig, data.action, create=False) or ()))
     for action, every in played:
         curves = [each for each in every if bone_of_path(each.data_path) == bone]
         if curves:
-            first, last = (float(x) for x in action.frame_range)
+            first, last = (float(x) for x in action.frame_range)  # type: ignore[attr-defined]
             frames = np.unique([now, *np.arange(first, last + 1.0), last])
             if _is_pose_of_curves(curves, wanted, frames):
                 return True
