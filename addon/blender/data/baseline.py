@@ -34,8 +34,8 @@ def baseline_values(name: str, pose: Any) -> dict[str, Any]:
 
 
 def record_baseline(obj: bpy.types.Object) -> None:
-    """Record the present local matrix and name of an object; the bones of a joint stay those of its previous matrix."""
-    if record_of(obj).role == "JOINT":
+    """Record the present local matrix and name of an object; the bones of a part stay those of its previous matrix."""
+    if record_of(obj).role in {"BODY", "JOINT"}:
         record_of(obj).baseline_bone_pose = bone_baseline(obj)
     for name, value in baseline_values(obj.name, obj.matrix_basis).items():
         setattr(record_of(obj), name, value)
@@ -57,18 +57,18 @@ def baseline_pose(obj: bpy.types.Object) -> Array:
     return unflatten_pose(record_of(obj).baseline_pose)
 
 
-# ---------------------------------------------------------------- bones of joints
+# ---------------------------------------------------------------- bones of bodies and joints
 
 
-def record_bone_baseline(empty: bpy.types.Object) -> None:
-    """Record the present local matrix of a joint's empty as that for which its bones were made."""
-    record_of(empty).baseline_bone_pose = flatten_pose(empty.matrix_basis)
+def record_bone_baseline(obj: bpy.types.Object) -> None:
+    """Record the present local matrix of a body or of a joint's empty as that for which its bones were made."""
+    record_of(obj).baseline_bone_pose = flatten_pose(obj.matrix_basis)
 
 
-def bone_baseline(empty: bpy.types.Object) -> list[float]:
-    """Return the local matrix (16 numbers by rows) of a joint's empty for which its bones were made."""
-    own = list(record_of(empty).baseline_bone_pose)
-    return own if own[-1] else list(record_of(empty).baseline_pose)  # unset: the last entry of a matrix is 1
+def bone_baseline(obj: bpy.types.Object) -> list[float]:
+    """Return the local matrix (16 numbers by rows) of a body or of a joint's empty for which its bones were made."""
+    own = list(record_of(obj).baseline_bone_pose)
+    return own if own[-1] else list(record_of(obj).baseline_pose)  # unset: the last entry of a matrix is 1
 
 
 # ---------------------------------------------------------------- rest poses of bones

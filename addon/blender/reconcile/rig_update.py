@@ -214,7 +214,9 @@ def begin_edit(rig: bpy.types.Object, changing: Collection[str] = ()) -> RigStat
 def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> dict[str, Array]:
     """Compute the values (size,) at which joints that were moved by hand are seen, by id.
 
-    Their bodies are seen where the bones have them, which still move about the previous frame of the joint.
+    Their bodies are seen where the bones have them, which still move about the previous frame of the joint. Joints
+    that were moved along with a body of theirs are left out: these keep the design that the user gave them. So are
+    those with a twin during symmetric editing, whose halves are mirror images in the design and not in the pose.
 
     Args:
         rig: The armature.
@@ -226,18 +228,32 @@ def _seen_values_of_moved(rig: bpy.types.Object, moves: Mapping[str, Array]) -> 
     mechanism, designs = extract_design(rig), DesignPoses(rig)
     joints, bodies = joint_by_id(mechanism), body_by_id(mechanism)
     written, chains = recorded_rest_poses(rig), joint_bones(rig)
+
+    def design_before(obj: bpy.types.Object, bone: str) -> Array:
+        """Return the design pose (4, 4) for which the bones of a part were made; it moves along with an applied one."""
+        before = np.array(Matrix(unflatten_pose(bone_baseline(obj)).tolist()).normalized(), dtype=np.float64)
+        if bone not in written:
+            return before
+        return designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ before
+
     for empty in moved:
-        joint = joints.get(record_of(empty).source_id)
+        joint, record = joints.get(record_of(empty).source_id), record_of(empty).joint
         if joint is None or not joint.active or any(end is not None and end not in moves for end in joint.ends):
             continue
+        if record_of(empty).twin and settings(rig).symmetric:
+            continue
         here, there = joint_frame_world(joint, bodies), joint_child_frame_world(joint, bodies)
-        before, after = Matrix(unflatten_pose(bone_baseline(empty)).tolist()), designs.of(empty)
-        back = np.array(before.normalized() @ after.normalized().inverted_safe(), dtype=np.float64)
         bone = next(iter(chains.get(joint.id, ())), empty.parent_bone)
-        if bone in written:  # its frame moved with the bone where a transform or a pose was applied
-            back = designs.rest(armature_of(rig).bones[bone]) @ inverse(written[bone]) @ back
+        after = np.array(designs.of(empty).normalized().inverted_safe(), dtype=np.float64)
+        back = design_before(empty, bone) @ after
         if is_pose_as_built(empty, Matrix((back @ here).tolist()), here):
             continue  # only its parenting changed
+        ends = [end for end in (record.parent, record.child) if end is not None]
+        built = (design_before(end, designs.carrier(end)) for end in ends)
+        if not all(
+            is_pose_as_built(end, designs.of(end).normalized(), own) for end, own in zip(ends, built, strict=True)
+        ):
+            continue
         parent, child = (np.eye(4) if end is None else moves[end] for end in joint.ends)
         seen = inverse(parent @ back @ here) @ child @ back @ there
         out[joint.id] = joint_values_from_transform(joint, seen[None])[0]
@@ -552,6 +568,7 @@ def _attach_to_bones(
     for obj in parts(rig, "BODY"):
         if record_of(obj).source_id in bodies:
             parenting.hold(obj, record_of(obj).source_id)
+        record_bone_baseline(obj)
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child

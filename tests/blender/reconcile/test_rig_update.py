@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from addon import formats
 from addon.blender.data.access import record_of, settings
@@ -130,6 +130,46 @@ def test_a_joint_moved_by_hand_in_a_pose_moves_no_body(blank: Any, name: str, ed
         bpy.context.view_layer.update()
         for obj, place in seen.items():
             np.testing.assert_allclose(obj.matrix_world, place, atol=1e-5, err_msg=f"{empty.name}: {obj.name}")
+
+
+@pytest.mark.parametrize("name", ["humanoid.skel", "hexapod.jm", "rover.jm"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_parts_moved_by_hand_with_their_joints_keep_the_design_that_they_got(blank: Any, name: str, times: int) -> None:
+    """Also after an earlier update: what was moved since the bones were made counts."""
+    rig, random = made(found(name)), np.random.default_rng(3)
+    for bone in (bone for bone in rig.pose.bones if bone.bone.knuckle.joint and bone.rotation_mode != "QUATERNION"):
+        for axis in (axis for axis in range(3) if not bone.lock_rotation[axis]):
+            bone.rotation_euler[axis] += random.uniform(-0.3, 0.3)
+    bpy.context.view_layer.update()
+    moved = [*parts(rig, "BODY")[::2], *parts(rig, "JOINT")]
+    moved = [obj for obj in moved if record_of(obj).role == "BODY" or _has_moved_body(obj, moved)]
+    for _ in range(times):
+        for obj in moved:
+            obj.matrix_basis.translation += Vector(random.uniform(-0.02, 0.02, 3).tolist())
+        designs = {obj: np.array(obj.matrix_basis) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+        update_armature(rig)
+        for obj, design in designs.items():
+            np.testing.assert_allclose(obj.matrix_basis, design, atol=1e-6, err_msg=obj.name)
+
+
+def _has_moved_body(empty: Any, moved: list[Any]) -> bool:
+    return not {record_of(empty).joint.parent, record_of(empty).joint.child}.isdisjoint(moved)
+
+
+def test_bodies_moved_earlier_stay_when_their_joint_is_moved_by_hand(blank: Any) -> None:
+    rig = made(found("hexapod.jm"))
+    empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_name == "Left Front Lift")
+    for obj in (empty, record_of(empty).joint.child):
+        obj.matrix_basis.translation.x += 0.03
+    update_armature(rig)
+    rig.pose.bones["Left Front Lift"].rotation_euler.z += 0.4
+    empty.matrix_basis.translation.z += 0.05
+    bpy.context.view_layer.update()
+    seen = {obj: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    update_armature(rig)
+    bpy.context.view_layer.update()
+    for obj, place in seen.items():
+        np.testing.assert_allclose(obj.matrix_world, place, atol=1e-5, err_msg=obj.name)
 
 
 def test_a_model_knows_that_its_joints_were_moved_by_hand(blank: Any) -> None:

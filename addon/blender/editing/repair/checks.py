@@ -317,7 +317,8 @@ def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
     found = find_rig_mismatch(rig, mechanism)
     bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
-    loose = {own: obj for own, obj in bodies.items() if obj in unmoved_bodies(rig, bodies.values(), joints.values())}
+    unmoved = set(unmoved_bodies(rig, bodies.values(), joints.values()))
+    loose = {own: obj for own, obj in bodies.items() if obj in unmoved}
     deleted = find_deleted_joints(rig, loose.values())
     if deleted:  # what else does not fit comes of that
         unknown = unknown_joints(rig, deleted)

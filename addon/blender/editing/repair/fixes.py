@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -48,10 +48,13 @@ from .missing_parts import (
     REBUILD_LABEL,
     NeededParts,
     described_mechanism,
+    find_deleted_joints,
     joints_of_opened_loops,
+    joints_without_bodies,
+    unmoved_bodies,
 )
 from .rebuild import RebuildResult, find_document, rebuild, update_parts
-from .rig_mismatch import reattach_shapes, restore_bones
+from .rig_mismatch import find_rest_change, reattach_shapes, restore_bones
 
 
 def restore_used_frames(rig: bpy.types.Object) -> list[str]:
@@ -74,25 +77,21 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
     return list(wanted.values())
 
 
-def keyframe_left_followers(rig: bpy.types.Object) -> Report:
+def keyframe_left_followers(rig: bpy.types.Object, deleted: Collection[str] = ()) -> Report:
     """Keyframe joints that followed a closed loop, of which a joint was deleted by hand (``followers_without_loop``).
 
     The deleted joints are restored from the document and deleted as *Delete Parts* does, which keeps the motion. If
     they cannot be restored, the joints that followed them can be posed and stay where they are.
+
+    Args:
+        rig: The armature.
+        deleted: Ids of other joints deleted by hand, whose deletion is completed so too.
     """
-    report, left = Report(), followers_without_loop(rig)
-    if not left:
+    report = Report()
+    if not deleted and not followers_without_loop(rig):
         return report
-    out = RebuildResult()
-    document = find_document(rig, out) or Mechanism("")
-    described, bodies = described_mechanism(rig, document), parts_by_id(rig, "BODY")
-    joints = joints_of_opened_loops(rig, described) - parts_by_id(rig, "JOINT").keys()
-    joints = {joint.id for joint in described.joints if joint.id in joints and {*joint.ends} <= {None, *bodies}}
-    if joints:
-        update_parts(rig, document, NeededParts(joints=joints), False, False, out)
-        empties = parts_by_id(rig, "JOINT")
-        report.extend(delete_objects(rig, [empties[own] for own in joints if own in empties])[2])
-        left = followers_without_loop(rig)
+    report.extend(_delete_again(rig, deleted)[1])
+    left = followers_without_loop(rig)
     released = [obj for obj in parts(rig, "JOINT") if record_of(obj).source_id in left]
     for empty in released:
         set_dependent(empty, False)
@@ -106,6 +105,53 @@ def keyframe_left_followers(rig: bpy.types.Object) -> Report:
             ),
         )
     return report
+
+
+def _delete_again(rig: bpy.types.Object, joints: Collection[str], bodies: Collection[str] = ()) -> tuple[int, Report]:
+    """Restore parts that were deleted by hand from document and records, and delete them as *Delete Parts* does.
+
+    Deleted joints of closed loops that this opened are among them. Parts that cannot be restored are left out.
+
+    Args:
+        rig: The armature.
+        joints: Ids of deleted joints.
+        bodies: Ids of deleted bodies.
+
+    Returns:
+        Number of joints deleted, and the report.
+    """
+    out = RebuildResult()
+    document = find_document(rig, out) or Mechanism("")
+    described, there = described_mechanism(rig, document), parts_by_id(rig, "BODY")
+    wanted = {*joints, *joints_of_opened_loops(rig, described)} - parts_by_id(rig, "JOINT").keys()
+    wanted = {joint.id for joint in described.joints if joint.id in wanted and {*joint.ends} <= {None, *there}}
+    restored = body_by_id(described).keys() & {*bodies} - there.keys()
+    if not wanted and not restored:
+        return 0, Report()
+    update_parts(rig, document, NeededParts(bodies=restored, joints=wanted), False, False, out)
+    known = {**parts_by_id(rig, "BODY"), **parts_by_id(rig, "JOINT")}
+    _bodies, count, report = delete_objects(rig, [known[own] for own in (*restored, *wanted) if own in known])
+    return count, report
+
+
+def fit_armature(rig: bpy.types.Object) -> Report:
+    """Fit bones to bodies and joints after changes with Blender's own tools (*Update Armature*).
+
+    Bones that were edited, or whose pose was applied as rest, are restored; joints deleted by hand are deleted as
+    *Delete Parts* does.
+    """
+    report, change = Report(), find_rest_change(rig)
+    if change.is_applied or change.edited:
+        report.info("bones-restored", "Bones: changed by hand or by an applied pose, restored")
+        report.extend(restore_bones(rig))
+    report.extend(keyframe_left_followers(rig, _deleted_joints(rig)))
+    report.extend(update_armature(rig))
+    return report
+
+
+def _deleted_joints(rig: bpy.types.Object) -> set[str]:
+    """Return the ids of joints deleted by hand, of which nothing else connects their bodies to the mechanism."""
+    return {*find_deleted_joints(rig, unmoved_bodies(rig, parts(rig, "BODY"), parts(rig, "JOINT"))).values()}
 
 
 def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
@@ -235,8 +281,16 @@ def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
 
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
-    delete_objects(rig, _finding_objects(rig, finding))
-    return "Joint deleted"
+    empties = _finding_objects(rig, finding)
+    lost = [end for _empty, gone in joints_without_bodies(parts(rig, "BODY"), empties) for end in gone]
+    count, report = _delete_again(rig, (), {record_of(end).source_id for end in lost})
+    left = _finding_objects(rig, finding)
+    if left:
+        _bodies, more, last = delete_objects(rig, left)
+        count += more
+        report.extend(last)
+    found = [entry.message for entry in report.entries if entry.severity != "info"]
+    return join_messages(". ", [Message("{} deleted", count_with_noun(count, "joint")), *found])
 
 
 def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
@@ -251,8 +305,19 @@ def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
-    lost = [entry.message for entry in update_armature(rig).entries if entry.code == "pose-lost"]
-    return join_messages(". ", [Message("Armature updated"), *lost])
+    report = fit_armature(rig)
+    problems = [entry.message for entry in report.entries if entry.severity != "info"]
+    return join_messages(". ", [armature_updated_message(report), *problems])
+
+
+#: Codes of what an update of the armature reports and its operator and fix tell.
+_UPDATE_CODES = {"pose-lost", "bones-restored", "rest-posed", "turns-lost"}
+
+
+def armature_updated_message(report: Report) -> str:
+    """Return the message about an update of the armature (``fit_armature``), with what it restored or lost."""
+    found = [entry.message for entry in report.entries if entry.code in _UPDATE_CODES]
+    return join_messages(". ", [Message("Armature updated"), *found])
 
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:

@@ -19,7 +19,7 @@ from ....core.report import FormatError, Message, Report, abbreviate_names
 from ....core.transforms import inverse
 from ...animation.actions import animated_curve_ids
 from ...animation.loops import live_solver
-from ...compat import action_curves
+from ...compat import action_curves, nla_strips, strip_curves
 from ...data.access import armature_of, record_of, rest_parent_inverse
 from ...data.baseline import bone_baseline, recorded_rest_poses
 from ...data.channels import bone_of_path, bone_path, servo_channels
@@ -179,19 +179,34 @@ def _applied_pose(rig: bpy.types.Object, bone: str, change: RestChange) -> Matri
 
 
 def _is_keyed_pose(rig: bpy.types.Object, bone: str, pose: Matrix) -> bool:
-    """Return whether the keyframes of the active Action pose a bone so (4, 4) in any frame."""
-    data, pose_bone = rig.animation_data, rig.pose.bones[bone]
-    assert data is not None and data.action is not None
+    """Return whether keyframes of the active Action or of an NLA strip pose a bone so (4, 4) in any frame."""
+    data, now = rig.animation_data, bpy.context.scene.frame_current_final
+    if data is None:
+        return False
     wanted = {
         (bone_path(bone, prop), index): value
-        for prop, values in _bone_channels(pose_bone, pose).items()
+        for prop, values in _bone_channels(rig.pose.bones[bone], pose).items()
         for index, value in enumerate(values)
     }
-    curves = [
-        each for each in action_curves(rig, data.action, create=False) or () if bone_of_path(each.data_path) == bone
+    played: list[tuple[bpy.types.Action, Iterable[bpy.types.FCurve]]] = [
+        (strip.action, strip_curves(strip)) for strip in nla_strips(data)
     ]
-    first, last = (float(x) for x in data.action.frame_range)  # type: ignore[attr-defined]
-    frames = np.unique([bpy.context.scene.frame_current_final, *np.arange(first, last + 1.0), last])
+    if data.action is not None:
+        played.append((data.action, action_curves(rig, data.action, create=False) or ()))
+    for action, every in played:
+        curves = [each for each in every if bone_of_path(each.data_path) == bone]
+        if curves:
+            first, last = (float(x) for x in action.frame_range)  # type: ignore[attr-defined]
+            frames = np.unique([now, *np.arange(first, last + 1.0), last])
+            if _is_pose_of_curves(curves, wanted, frames):
+                return True
+    return False
+
+
+def _is_pose_of_curves(
+    curves: Iterable[bpy.types.FCurve], wanted: Mapping[tuple[str, int], float], frames: Array
+) -> bool:
+    """Return whether F-curves have wanted values, by path and index, in any of some frames; quaternions up to sign."""
     fits = np.ones(len(frames), dtype=bool)
     flipped = fits.copy()
     for curve in curves:

@@ -189,6 +189,8 @@ def mirror_to_twins(
     present, looks = begin_edit(rig), MeshMirror(materials)
     chosen = leading_parts(pairs, between)
     bodies, joints = ([obj for obj in chosen if record_of(obj).role == role] for role in ("BODY", "JOINT"))
+    for empty in joints:  # poses are not mirrored: held in one, a joint changes the design of its half alone
+        present.moved.pop(record_of(empty).source_id, None)
     looks.kept = {record_of(obj).source_id: unchanged_meshes(obj, chosen[obj], between, looks) for obj in bodies}
     with physics_suspended(rig, report) as frictions:
 

@@ -26,11 +26,10 @@ from ...editing.joints import (
     set_joint_type,
     swap_joint_ends,
 )
-from ...editing.repair.fixes import keyframe_left_followers
-from ...editing.repair.rig_mismatch import applied_pose_message, find_rest_change
+from ...editing.repair.fixes import armature_updated_message, fit_armature
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins
-from ...reconcile.rig_update import begin_edit, update_armature
+from ...reconcile.rig_update import begin_edit
 from ...reconcile.update import update
 from ...rig.joint_frames import joint_frame_matrix
 from ...rig.pose_channels import reset_unused_channels
@@ -206,9 +205,7 @@ class KNUCKLE_OT_refit(ModelOperator):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Update the armature and reset pose channels that belong to no degree of freedom."""
-        applied = find_rest_change(rig).is_applied  # no longer detectable after the update
-        report = keyframe_left_followers(rig)
-        report.extend(update_armature(rig))
+        report = fit_armature(rig)
         reset = reset_unused_channels(rig, servo_channels(rig))
         if reset:
             report.info(
@@ -218,9 +215,7 @@ class KNUCKLE_OT_refit(ModelOperator):
                     abbreviate_names(reset, 4),
                 ),
             )
-        if applied:
-            report.warn("rest-applied", applied_pose_message())
-        report_result(self, "Armature updated", report)
+        report_result(self, armature_updated_message(report), report)
         return {"FINISHED"}
 
 

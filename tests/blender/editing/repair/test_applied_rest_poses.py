@@ -124,6 +124,33 @@ def test_the_transform_of_the_armature_is_no_pose(blank: Any, keyed: bool, scale
         assert "place-applied" not in findings(rig)
 
 
+@pytest.mark.parametrize("other_action", [False, True])
+@pytest.mark.parametrize("pose", [False, True], ids=["armature", "pose"])
+def test_a_root_keyed_in_an_nla_strip_is_keyed(blank: Any, other_action: bool, pose: bool) -> None:
+    """*Apply* of the armature is no applied pose, with no active Action and with one without the root."""
+    rig = brought("hexapod.jm")
+    pose_root(rig, keyed=True)
+    data = rig.animation_data
+    track, action = data.nla_tracks.new(), data.action
+    track.strips.new("root", int(action.frame_range[0]), action)
+    data.action = None
+    if other_action:
+        bone = joint_bones(rig)[0]
+        for frame, value in zip(FRAMES, (0.0, 0.2, 0.4), strict=True):
+            bone.rotation_euler.z = value
+            bone.keyframe_insert("rotation_euler", index=2, frame=frame)
+        assert data.action not in (None, action)
+    bpy.context.scene.frame_set(10)
+    bpy.context.view_layer.update()
+    if pose:
+        apply_pose(rig)
+    else:
+        rig.rotation_euler = (0.1, 0.2, 0.3)
+        pick(rig)
+        assert bpy.ops.object.transform_apply(location=True, rotation=True, scale=True) == {"FINISHED"}
+    assert ("rest-applied" in findings(rig)) == pose
+
+
 def test_angles_are_found_within_their_stops_and_lost_turns_are_reported(blank: Any, capfd: Any) -> None:
     rig = brought("hexapod.jm")
     bones = [bone for bone in joint_bones(rig) if axes(bone) == [("rotation_euler", 2)]][:3]
@@ -167,5 +194,33 @@ def test_bodies_moved_by_hand_before_the_operator_stay_moved(blank: Any, tmp_pat
     before, file = stood(rig), saved(rig, tmp_path / "a.jm")
     apply_pose(rig)
     assert bpy.ops.knuckle.fix_finding(index=findings(rig)["rest-applied"]) == {"FINISHED"}
+    np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
+    assert saved(rig, tmp_path / "b.jm") == file
+
+
+@pytest.mark.parametrize("name", ["hexapod.jm", "pumpjack.json"])
+def test_updating_the_armature_restores_an_applied_pose(blank: Any, tmp_path: Path, name: str) -> None:
+    rig = brought(name)
+    pose_joints(rig, keyed=lambda number: number % 2 == 0)
+    before, file = stood(rig), saved(rig, tmp_path / f"a{found(name).suffix}")
+    apply_pose(rig)
+    pick(rig)
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
+    assert saved(rig, tmp_path / f"b{found(name).suffix}") == file
+
+
+def test_updating_the_armature_restores_bones_moved_in_edit_mode(blank: Any, tmp_path: Path, capfd: Any) -> None:
+    rig = brought("hexapod.jm", props=False)
+    before, file = stood(rig), saved(rig, tmp_path / "a.jm")
+    name = joint_bones(rig)[2].name
+    pick(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = rig.data.edit_bones[name]
+    bone.head.x, bone.tail.x = bone.head.x + 0.05, bone.tail.x + 0.05
+    bpy.ops.object.mode_set(mode="OBJECT")
+    capfd.readouterr()
+    assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    assert "restored" in capfd.readouterr().out
     np.testing.assert_allclose(*([each[key] for key in before] for each in (stood(rig), before)), atol=1e-5)
     assert saved(rig, tmp_path / "b.jm") == file

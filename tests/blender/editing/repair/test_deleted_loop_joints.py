@@ -15,6 +15,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.repair.fixes import fix
+from tests.support.emptied import empty_file
 from tests.support.scenes import imported, pick, the_rig
 
 FRAMES = (1, 7, 15, 24)
@@ -106,3 +107,58 @@ def test_a_loop_that_is_switched_off_or_lacks_bones_is_not_reported_so(blank: An
     for empty in parts(rig, "JOINT"):
         record_of(empty).joint.active = False
     assert "followers-left" not in {each.code for each in check_model(rig)}
+
+
+@pytest.mark.parametrize("name", ["crank_pin", "saddle_bearing"])
+@pytest.mark.parametrize("way", ["detach", "update"])
+def test_detaching_what_a_deleted_joint_of_a_loop_carried_keeps_the_motion(blank: Any, name: str, way: str) -> None:
+    rig = imported("pumpjack.json")
+    keyed(rig)
+    before = poses()
+    delete_by_hand(rig, name)
+    if way == "update":
+        pick(rig)
+        assert bpy.ops.knuckle.refit() == {"FINISHED"}
+    else:
+        found = next(each for each in check_model(rig) if each.code == "bones-gone")
+        assert "Detach the bodies" in (found.fix, found.or_fix)
+        fix(rig, found, other=found.or_fix == "Detach the bodies")
+    assert off(before, poses()) < 1e-4
+    assert not {"followers-left", "bones-gone"} & {each.code for each in check_model(rig)}
+
+
+def test_deleting_the_joints_of_a_deleted_body_keeps_the_motion(blank: Any) -> None:
+    rig = imported("pumpjack.json")
+    keyed(rig)
+    before = poses()
+    pick(next(obj for obj in parts(rig, "BODY") if record_of(obj).source_name == "beam"))
+    assert bpy.ops.object.delete() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    while found := next((each for each in check_model(rig) if each.code == "joint-lost"), None):
+        assert found.fix == "Delete joint"
+        fix(rig, found)
+    after = poses()
+    assert "beam" not in after[1] and off(before, after) < 1e-4
+    assert "followers-left" not in {each.code for each in check_model(rig)}
+
+
+def test_updating_the_armature_tells_what_a_deleted_joint_moves(blank: Any, capfd: Any) -> None:
+    """What *Delete Parts* says, with the same figure."""
+    told = []
+    for by_hand in (False, True):
+        empty_file()
+        rig = imported("desk_lamp.skel")
+        for frame, value in ((1, 0.0), (15, 0.8)):
+            rig.pose.bones["elbow"].rotation_euler.z = value
+            rig.pose.bones["elbow"].keyframe_insert("rotation_euler", index=2, frame=frame)
+        bpy.context.scene.frame_set(1)
+        capfd.readouterr()
+        if by_hand:
+            delete_by_hand(rig, "elbow")
+            pick(rig)
+            assert bpy.ops.knuckle.refit() == {"FINISHED"}
+        else:
+            pick(next(each for each in parts(rig, "JOINT") if each.name == "elbow"))
+            assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+        told.append([line for line in capfd.readouterr().out.splitlines() if " off (" in line])
+    assert told[0] and told[1] == told[0]
