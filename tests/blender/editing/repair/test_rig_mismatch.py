@@ -114,13 +114,14 @@ def test_edited_bones_are_reported_and_put_back(
     assert (tmp_path / f"again{source.suffix}").read_bytes() == source.read_bytes()
 
 
-def test_who_updates_the_armature_after_a_pose_was_applied_is_warned(blank: Any, capfd: Any) -> None:
+def test_who_updates_the_armature_after_a_pose_was_applied_is_told_that_it_is_restored(blank: Any, capfd: Any) -> None:
     rig, _source = brought("desk_lamp.skel")
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert "applied as rest pose" not in capfd.readouterr().out
+    assert "applied pose, restored" not in capfd.readouterr().out
     pose_as_rest(rig)
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert "Warning: Rest pose: a pose was applied as rest pose" in capfd.readouterr().out
+    assert "applied pose, restored" in capfd.readouterr().out
+    assert "rest-applied" not in codes(rig)
 
 
 def test_a_place_that_is_applied_edits_no_bone(blank: Any) -> None:
