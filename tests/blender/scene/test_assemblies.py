@@ -11,9 +11,11 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
+from addon.blender.editing.repair.checks import check_model
 from addon.blender.physics.simulation.setup import build_physics
 from addon.blender.scene.read.mechanism import extract
 from tests.support.attachments_helpers import document, folders, put
+from tests.support.scenes import imported
 
 
 def state(rig: Any) -> dict[str, Any]:
@@ -85,3 +87,20 @@ def test_a_mechanism_without_assemblies_is_reported(blank: Any) -> None:
     bpy.context.view_layer.objects.active = rig
     with pytest.raises(RuntimeError, match="no assembly 'leg'"):
         bpy.ops.knuckle.switch_assembly(path="leg")
+
+
+def test_physics_is_back_when_all_of_a_mechanism_was_off(blank: Any) -> None:
+    """The world was not deleted while nothing of the mechanism was in it."""
+    rig = imported("pumpjack.json")
+    build_physics(bpy.context.scene, rig)
+    bpy.context.view_layer.objects.active = rig
+
+    def members() -> set[str]:
+        return {obj.name for obj in parts(rig, "BODY") if obj.rigid_body is not None}
+
+    before = members()
+    assert before
+    for is_on in (False, True):
+        assert bpy.ops.knuckle.switch_assembly(path="pumpjack") == {"FINISHED"}
+        assert members() == (before if is_on else set())
+        assert "world-gone" not in {finding.code for finding in check_model(rig)}

@@ -334,9 +334,9 @@ def _lost_body_names(bodies: Iterable[bpy.types.Object], joints: Iterable[bpy.ty
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
     """Return whether a mechanism had physics and has none here: its world was deleted, or it was appended.
 
-    Clearing physics leaves no trace that would count.
+    Clearing physics leaves no trace that would count. A mechanism of which all is switched off has nothing to simulate.
     """
-    model = settings(rig)
+    model, active = settings(rig), any(record_of(obj).active for obj in bodies)
     scene = simulating_scene(rig)
     if scene is not None:
         return world_of(scene).constraints is None
@@ -345,7 +345,7 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
         or model.world_backup.joined_world
         or any(obj.rigid_body is not None for obj in bodies)
     )
-    return had or (model.drive != "KEYS" and bool(bodies))
+    return active and (had or model.drive != "KEYS")
 
 
 def _lost_physics_message(rig: bpy.types.Object) -> str:

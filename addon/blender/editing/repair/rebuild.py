@@ -181,7 +181,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         if fresh:
             restore_motion(rig, out)
     if lacks:
-        _rebuild_physics(rig, out)
+        rebuild_physics(rig, out)
     _report_left_deleted(rig, described, out)
     return out
 
@@ -434,7 +434,7 @@ def _with_deleted_shapes(rig: bpy.types.Object, now: Mechanism, described: Mecha
     ]
 
 
-def _rebuild_physics(rig: bpy.types.Object, out: RebuildResult) -> None:
+def rebuild_physics(rig: bpy.types.Object, out: RebuildResult) -> None:
     """Rebuild physics whose rigid-body world was deleted."""
     scene = scene_to_simulate_in(rig)
     if scene is not None and has_lost_physics(rig, parts(rig, "BODY")):

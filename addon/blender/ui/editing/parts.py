@@ -13,7 +13,7 @@ from ....core.report import Message, abbreviate_names, count_with_noun, join_mes
 from ....core.transforms import rotation_vector
 from ...data.access import record_of, settings
 from ...data.channels import servo_channels
-from ...data.queries import is_foreign, is_part, rig_of
+from ...data.queries import is_foreign, is_part, parts, rig_of
 from ...data.rigid_bodies import displayed_mass
 from ...editing.joints import (
     copy_limb,
@@ -27,6 +27,7 @@ from ...editing.joints import (
     swap_joint_ends,
 )
 from ...editing.repair.fixes import armature_updated_message, fit_armature
+from ...editing.repair.rebuild import RebuildResult, rebuild_physics
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import parts_with_twins
 from ...reconcile.rig_update import begin_edit
@@ -432,8 +433,13 @@ class KNUCKLE_OT_switch_assembly(ModelOperator):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Switch the assembly off if it is on, else on."""
         on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
+        was_off = not any(record_of(obj).active for obj in parts(rig, "BODY"))
         present = begin_edit(rig)
         report = update(rig, switch_assembly(extract_design(rig), self.path, on), present)
+        if was_off:  # nothing was simulated, so that no physics was suspended
+            rebuilt = RebuildResult()
+            rebuild_physics(rig, rebuilt)
+            report.extend(rebuilt.report)
         report_result(self, Message("{} is {}", repr(self.path), "on" if on else "off"), report)
         return {"FINISHED"}
 
