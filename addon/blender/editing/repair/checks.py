@@ -41,6 +41,8 @@ from .missing_parts import (
 )
 from .rig_mismatch import (
     applied_pose_message,
+    applied_scale,
+    applied_scale_message,
     detached_shapes,
     find_rest_change,
     find_rig_mismatch,
@@ -257,6 +259,9 @@ def _find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]
         rig: The armature.
         mechanism: The mechanism as it is now, with the report of the reading.
     """
+    scale = applied_scale(rig)
+    if scale != 1.0:  # all bones and joints seem moved
+        return [Finding("scale-applied", "error", applied_scale_message(scale), "model")]
     lost = list(_lost_joint_findings(rig))
     known = {part for finding in lost for part in finding.parts}
     own = [

@@ -54,7 +54,7 @@ from .missing_parts import (
     unmoved_bodies,
 )
 from .rebuild import RebuildResult, find_document, rebuild, update_parts
-from .rig_mismatch import find_rest_change, reattach_shapes, restore_bones
+from .rig_mismatch import applied_scale, applied_scale_message, find_rest_change, reattach_shapes, restore_bones
 
 
 def restore_used_frames(rig: bpy.types.Object) -> list[str]:
@@ -139,7 +139,13 @@ def fit_armature(rig: bpy.types.Object) -> Report:
 
     Bones that were edited, or whose pose was applied as rest, are restored; joints deleted by hand are deleted as
     *Delete Parts* does.
+
+    Raises:
+        ValueError: The scale of the armature was applied.
     """
+    scale = applied_scale(rig)
+    if scale != 1.0:
+        raise ValueError(applied_scale_message(scale))
     report, change = Report(), find_rest_change(rig)
     if change.is_applied or change.edited:
         report.info("bones-restored", "Bones: changed by hand or by an applied pose, restored")

@@ -44,6 +44,27 @@ _BONE_TOLERANCE = 1e-4
 _ROUNDING_TOLERANCE = 2e-6
 
 
+def applied_scale(rig: bpy.types.Object) -> float:
+    """Return the scale of an armature object that was applied to its bones (Ctrl+A); 1 if none was."""
+    recorded, bones = recorded_rest_poses(rig), armature_of(rig).bones
+    if len(recorded) < 2:
+        return 1.0
+    then, now = np.array([*recorded.values()]), np.array([bones[name].matrix_local for name in recorded])
+    spread, spread_now = (heads - heads.mean(axis=0) for heads in (then[:, :3, 3], now[:, :3, 3]))
+    size = float(np.linalg.norm(spread))
+    scale = float(np.linalg.norm(spread_now)) / size if size > 0.0 else 1.0
+    is_scaled = abs(scale - 1.0) > _BONE_TOLERANCE and np.abs(now - then)[:, :3, :3].max() < _BONE_TOLERANCE
+    return scale if is_scaled and np.abs(spread_now - scale * spread).max() < _BONE_TOLERANCE * scale * size else 1.0
+
+
+def applied_scale_message(scale: float) -> str:
+    """Return the message about an applied scale, which bodies do not follow."""
+    return Message(
+        "Armature: its scale {} was applied to the bones, bodies and files keep their size. Undo this (Ctrl+Z)",
+        f"{scale:.3g}",
+    )
+
+
 def applied_pose_message() -> str:
     """Return the message about a pose that was applied as rest."""
     return (

@@ -186,3 +186,21 @@ def test_a_bone_of_the_users_between_two_of_the_mechanism_is_no_mismatch(blank: 
     elbow.parent = own
     bpy.ops.object.mode_set(mode="OBJECT")
     assert "bones-unparented" not in {each.code for each in check_model(rig)}
+
+
+@pytest.mark.parametrize("name", ["desk_lamp.skel", "hexapod.jm", "pumpjack.json", "sensor_leg.xml"])
+def test_an_applied_scale_of_the_armature_is_named_and_no_fix_makes_it_worse(blank: Any, name: str) -> None:
+    rig = made(name)
+    pick(rig)
+    assert "scale-applied" not in {finding.code for finding in check_model(rig)}
+    rig.scale = (2.0, 2.0, 2.0)
+    bpy.context.view_layer.update()
+    assert bpy.ops.object.transform_apply(location=False, rotation=False, scale=True) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    (told,) = check_model(rig)
+    assert told.code == "scale-applied" and not told.fix
+    assert "2" in str(told.message)
+    before = [tuple(bone.head_local) for bone in rig.data.bones]
+    with pytest.raises(RuntimeError, match="scale"):
+        bpy.ops.knuckle.refit()
+    assert [tuple(bone.head_local) for bone in rig.data.bones] == before
