@@ -356,7 +356,7 @@ def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge)
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
     muted = mute_bone_constraints(other)  # they act on the merged bones again
     its, present = begin_edit(other), begin_edit(rig)
-    shift, motions = _design_transform(rig, other), (_own_actions(rig, other), _own_actions(other, rig))
+    shift, motions = _design_transform(rig, other), (_unshared_actions(rig, other), _unshared_actions(other, rig))
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
     _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
@@ -407,7 +407,7 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     return merged
 
 
-def _own_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+def _unshared_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
     """Return the Actions of a mechanism without those that only another one plays, whose bones have the same names."""
     own, elsewhere = played_actions(rig), played_actions(other)
     return [action for action in mechanism_actions(rig) if action in own or action not in elsewhere]

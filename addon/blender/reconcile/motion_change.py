@@ -127,7 +127,7 @@ class KeyframePoses:
         """
         report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
         if made is not None:
-            copies = _own_actions(made)
+            copies = _actions_by_origin(made)
             for action, bodies in self._bodies(made, {each: copies.get(each) for each in self.frames}).items():
                 before = self.before[action]
                 for own, poses in bodies.items():
@@ -202,7 +202,7 @@ class KeyframePoses:
         return out
 
 
-def _own_actions(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.types.Action]:
+def _actions_by_origin(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.types.Action]:
     """Return the Actions of a mechanism, by themselves and by those that a split copied them from."""
     actions = mechanism_actions(rig)
     return {action: action for action in actions} | {action_record(action).split_from: action for action in actions}
@@ -365,7 +365,7 @@ class KeyConversion:
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        own = _own_actions(self.rig)
+        own = _actions_by_origin(self.rig)
         for each in motion.solved:
             if each.joint not in after:
                 continue
