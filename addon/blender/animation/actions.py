@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import cast
 
 import bpy
 import numpy as np
 
 from ...core.model import Array
+from ...core.report import Message, Report
 from ..compat import (
     action_curves,
     action_slot,
     all_curves,
+    copy_strip_slot,
     is_muted,
     nla_strips,
     played_action,
@@ -278,3 +281,65 @@ def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
         return []  # called at every redraw: collecting all servos would be slow
     paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
     return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
+
+
+#: Properties of an NLA strip that are copied, in an order in which they can be set.
+_STRIP_PROPERTIES = (
+    *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
+    *("blend_type", "extrapolation", "use_auto_blend", "blend_in", "blend_out", "mute", "use_sync_length"),
+)
+
+
+def play_merged(
+    rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
+) -> Report:
+    """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
+
+    Args:
+        rig: The armature.
+        other: That of the merged mechanism.
+        joined: Actions that became a part of another one, with that one.
+
+    Returns:
+        The NLA tracks with content that could not be copied.
+    """
+    report, data = Report(), other.animation_data
+    if data is None:
+        return report
+    playing = rig.animation_data_create().action
+    if data.action is not None and data.action not in joined and playing is None:
+        restore_action(rig.animation_data, data.action, action_slot(data))
+    elif data.action is not None and data.action not in joined:
+        report.warn(
+            "linked-action",
+            Message(
+                "Action {}: linked, the keyframes of {} are not added to it. Make it local before merging",
+                repr(playing.name),
+                repr(data.action.name),
+            ),
+            where=data.action.name,
+        )
+    left = set[str]()
+    for track in data.nla_tracks:
+        strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
+        copied = [strip for strip in strips if strip.type == "CLIP" and strip.action is not None]
+        left |= {track.name for strip in strips if strip.type != "CLIP" or strip.use_animated_influence}
+        if not copied:
+            continue
+        made = rig.animation_data_create().nla_tracks.new()
+        made.name, made.mute = track.name, track.mute
+        for strip in copied:
+            action = cast(bpy.types.Action, strip.action)
+            new = made.strips.new(strip.name, int(strip.frame_start), action)
+            copy_strip_slot(strip, new)
+            for name in _STRIP_PROPERTIES:
+                setattr(new, name, getattr(strip, name))
+    if left:
+        report.warn(
+            "strips-lost",
+            Message(
+                "NLA tracks {}: meta strips, transitions and animated influence are not merged",
+                ", ".join(map(repr, sorted(left))),
+            ),
+        )
+    return report

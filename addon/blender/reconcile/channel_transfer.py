@@ -111,7 +111,17 @@ def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Col
 
     An Action that another armature shares keeps the curves of bones that exist there.
     """
-    return _remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else Report()
+    report = Report()
+    for curve in rig.animation_data.drivers if deleted and rig.animation_data is not None else ():
+        name = bone_of_path(curve.data_path)
+        if name in deleted and not is_screw_driver_curve(curve):
+            report.warn(
+                "driver-removed",
+                Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
+                where=name,
+            )
+    report.extend(_remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else None)
+    return report
 
 
 def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
@@ -149,10 +159,13 @@ def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[
 
 
 def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
-    """Remove Actions that have no curve left and that nothing plays; return their names as a report."""
+    """Remove Actions that have no curve left and that nothing plays or keeps; return their names as a report.
+
+    Those with a fake user are the user's to delete.
+    """
     report = Report()
     for action in actions:
-        if any(all_curves(action)) or action.users > int(action.use_fake_user):
+        if action.users or any(all_curves(action)):
             continue
         report.info(
             "empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name))

@@ -17,13 +17,13 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
-from ..animation.actions import active_action, has_mixed_actions, mechanism_actions
+from ..animation.actions import active_action, has_mixed_actions, mechanism_actions, played_actions
 from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
-from ..compat import action_curves, new_curve
+from ..compat import action_curves, all_curves, new_curve
 from ..data.access import action_record, armature_of
 from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
 from ..data.queries import parts
@@ -124,8 +124,8 @@ class KeyframePoses:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
         report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
+        copies = {} if made is None else _own_actions(made)
         if made is not None:
-            copies = _own_actions(made)
             for action, bodies in self._bodies(made, {each: copies.get(each) for each in self.frames}).items():
                 before = self.before[action]
                 for own, poses in bodies.items():
@@ -133,8 +133,11 @@ class KeyframePoses:
                         every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
                     else:
                         every[action][own] = poses
+        playing = played_actions(self.rig)
         for action, after in every.items():
-            self._compare(action, self.before[action], after, report)
+            halves = [each for each in (action, copies.get(action)) if each is not None]
+            if action in playing or action.use_fake_user or any(any(all_curves(each)) for each in halves):
+                self._compare(action, self.before[action], after, report)  # others are removed
         return report
 
     def _compare(
