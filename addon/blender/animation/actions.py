@@ -20,6 +20,7 @@ from ..compat import (
     nla_strips,
     played_action,
     restore_action,
+    set_action_copy,
     strip_curves,
     use_action,
 )
@@ -306,10 +307,11 @@ def play_merged(
     report, data = Report(), other.animation_data
     if data is None:
         return report
-    playing = rig.animation_data_create().action
+    own = rig.animation_data_create()
+    playing = own.action
     if data.action is not None and data.action not in joined and playing is None:
-        restore_action(rig.animation_data, data.action, action_slot(data))
-    elif data.action is not None and data.action not in joined:
+        restore_action(own, data.action, action_slot(data))
+    elif data.action is not None and data.action not in joined and playing is not None:
         report.warn(
             "linked-action",
             Message(
@@ -343,3 +345,21 @@ def play_merged(
             ),
         )
     return report
+
+
+def play_copy(rig: bpy.types.Object, action: bpy.types.Action, copy: bpy.types.Action) -> None:
+    """Let an armature object play the copy of an Action in its place, with the same slots."""
+    data = rig.animation_data
+    if data is not None and data.action == action:
+        set_action_copy(data, copy)
+    for strip in nla_strips(data) if data is not None else ():
+        if strip.action == action:
+            set_action_copy(strip, copy)
+
+
+def playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
+    data = rig.animation_data
+    if data is None or action not in played_actions(rig):
+        return ""
+    return "active" if data.action == action else "strip"

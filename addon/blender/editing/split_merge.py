@@ -15,19 +15,25 @@ from mathutils import Matrix
 from ...core.editing.split_merge import Merge, merge, split
 from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
-from ..animation.actions import action_users, mechanism_actions, play_merged, played_actions, require_no_tweak_mode
+from ..animation.actions import (
+    action_users,
+    mechanism_actions,
+    play_copy,
+    play_merged,
+    played_actions,
+    playing_role,
+    require_no_tweak_mode,
+)
 from ..animation.fcurves import copy_curve
 from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
     all_curves,
     nla_strips,
-    set_action_copy,
     use_action,
 )
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
-    Channel,
     bone_of_path,
     is_screw_driver_curve,
     path_with_renamed_bone,
@@ -127,20 +133,25 @@ def split_model(
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
                 removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
-            report.extend(_without_kept_drivers(removals, {*armature_of(rig).bones.keys(), *armature_of(made).bones.keys()}))
+            report.extend(_without_kept_drivers(removals, (rig, made)))
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
                 stopped = _stop_empty_actions(each, filled)
-                for action in stopped if each == rig else ():
-                    report.info("action-stopped", Message("Action {}: {} plays it no more, it moved parts that were split off", repr(action.name), repr(rig.name)), where=action.name)
+                for action in (action for action in stopped if each == rig and action.use_fake_user):
+                    about = repr(action.name), repr(rig.name)
+                    text = Message("Action {}: {} plays it no more, it moved parts that were split off", *about)
+                    report.info("action-stopped", text, where=action.name)
     report.extend(motion.change(made))
+    moved = {action_record(each).split_from for each in copied.actions if any(all_curves(each))}
     for record in map(action_record, copied.actions):
         if record.split_from is not None and not any(all_curves(record.split_from)):
             record.split_from = None  # it is no user that keeps an empty one
     made_empty = {action for action in copied.actions if action in filled and not any(all_curves(action))}
     bpy.data.batch_remove([action for action in made_empty if action.users <= int(action.use_fake_user)])
-    report.extend(remove_empty_actions(action for action in present.actions if action in filled))
+    own = [action for action in present.actions if action in filled]
+    report.extend(remove_empty_actions(action for action in own if action not in moved))
+    remove_empty_actions(action for action in own if action in moved)
     return made, names, report
 
 
@@ -209,21 +220,13 @@ def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
             cast(bpy.types.AssetMetaData, copy.asset_data).catalog_id = action.asset_data.catalog_id
         record = action_record(copy)
         record.model, record.split_from, record.bodies = model_uid(made), action, None
-        _play_copy(made, action, copy)
+        play_copy(made, action, copy)
 
 
-def _play_copy(rig: bpy.types.Object, action: bpy.types.Action, copy: bpy.types.Action) -> None:
-    """Let an armature object play the copy of an Action in its place, with the same slots."""
-    data = rig.animation_data
-    if data is not None and data.action == action:
-        set_action_copy(data, copy)
-    for strip in nla_strips(data) if data is not None else ():
-        if strip.action == action:
-            set_action_copy(strip, copy)
-
-
-def _without_kept_drivers(report: Report, bones: Collection[str]) -> Report:
+def _without_kept_drivers(report: Report, rigs: Iterable[bpy.types.Object]) -> Report:
     """Return a report without the removal of drivers on bones that one of two mechanisms keeps; others once."""
+    owners = [each.animation_data for each in rigs if each.animation_data is not None]
+    bones = {bone_of_path(curve.data_path) for data in owners for curve in data.drivers}
     out, known = Report(), set[tuple[str, str]]()
     for entry in report.entries:
         if entry.code != "driver-removed" or not (entry.where in bones or (entry.where, entry.message) in known):
@@ -405,8 +408,9 @@ def _separate_actions(rig: bpy.types.Object, other: bpy.types.Object) -> Report:
         copy = action.copy()
         copy.use_fake_user = action.library is None and (action.use_fake_user or action not in own)
         action_record(copy).model = model_uid(other)
-        _play_copy(other, action, copy)
-        report.info("action-copied", Message("Action {}: {} is merged with a copy of it, {}", repr(action.name), repr(other.name), repr(copy.name)), where=copy.name)
+        play_copy(other, action, copy)
+        names = repr(action.name), repr(other.name), repr(copy.name)
+        report.info("action-copied", Message("Action {}: {} is merged with a copy of it, {}", *names), where=copy.name)
     return report
 
 
@@ -461,7 +465,7 @@ def _merge_motions(
             for curve in lost:
                 action_curves(other, action).remove(curve)
             transfer_motions(other, [action], goes_to, model_uid(rig))
-            action.use_fake_user |= _playing_role(other, action) == "active" and _plays_linked(rig)
+            action.use_fake_user |= playing_role(other, action) == "active" and _plays_linked(rig)
             continue
         if partner == action and action_record(action).model == settings(other).uid != "":
             action_record(action).model = model_uid(rig)
@@ -512,7 +516,7 @@ def _split_pairs(
         (one, each)
         for one in theirs
         for each in mine
-        if one != each and _is_split_pair(one, each) and _playing_role(other, one) == _playing_role(rig, each)
+        if one != each and _is_split_pair(one, each) and playing_role(other, one) == playing_role(rig, each)
     ]
     every.sort(key=lambda pair: not (pair[0].name.startswith(pair[1].name) or pair[1].name.startswith(pair[0].name)))
     out: dict[bpy.types.Action, bpy.types.Action] = {}
@@ -541,7 +545,7 @@ def _partner(
         if held.isdisjoint(places):
             return half
     active = rig.animation_data.action if rig.animation_data is not None else None
-    return active if active in mine and _playing_role(other, action) == "active" else None
+    return active if active in mine and playing_role(other, action) == "active" else None
 
 
 def _plays_linked(rig: bpy.types.Object) -> bool:
@@ -553,14 +557,6 @@ def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
     """Return whether a split made one of two Actions of the other, or both of a third."""
     first, second = action_record(one).split_from, action_record(other).split_from
     return other == first or one == second or (first is not None and first == second)
-
-
-def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
-    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
-    data = rig.animation_data
-    if data is None or action not in played_actions(rig):
-        return ""
-    return "active" if data.action == action else "strip"
 
 
 def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:

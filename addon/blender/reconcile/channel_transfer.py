@@ -68,6 +68,7 @@ def transfer_channels(
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
     report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
+    report.extend(_report_bone_drivers(rig, renewed))
     if gone:
         report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
     if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
@@ -106,11 +107,8 @@ def _report_lost_drivers(
     return report
 
 
-def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
-    """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
-
-    An Action that another armature shares keeps the curves of bones that exist there.
-    """
+def _report_bone_drivers(rig: bpy.types.Object, deleted: Collection[str]) -> Report:
+    """Report the user's drivers on bones (names) that are deleted, or replaced by others of the same names."""
     report = Report()
     for curve in rig.animation_data.drivers if deleted and rig.animation_data is not None else ():
         name = bone_of_path(curve.data_path)
@@ -120,6 +118,15 @@ def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Col
                 Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
                 where=name,
             )
+    return report
+
+
+def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
+    """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
+
+    An Action that another armature shares keeps the curves of bones that exist there.
+    """
+    report = _report_bone_drivers(rig, deleted)
     report.extend(_remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else None)
     return report
 

@@ -411,7 +411,7 @@ def _users(rig: bpy.types.Object) -> list[bpy.types.ID]:
     return [user for user in dict.fromkeys((rig, *users)) if user.library is None]
 
 
-def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
+def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, Any]]:
     """Yield the drivers of the datablocks that refer to an armature object, and of their node trees, with the owner."""
     for user in _users(rig):
         for owner in (user, getattr(user, "node_tree", None)):
