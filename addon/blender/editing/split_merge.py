@@ -29,7 +29,6 @@ from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motio
 from ..compat import (
     action_curves,
     all_curves,
-    nla_strips,
     use_action,
 )
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
@@ -81,6 +80,7 @@ from ..scene.armature import remove_bones
 from ..scene.collections import create_collections
 from ..scene.read.mechanism import document_ids, extract_design
 
+
 def split_model(
     rig: bpy.types.Object, objects: Iterable[bpy.types.Object], name: str = "", to_world: bool = False
 ) -> tuple[bpy.types.Object, list[str], Report]:
@@ -107,7 +107,7 @@ def split_model(
     ids = {record_of(obj).source_id for obj in chosen}
     mechanism, empties = extract_design(rig), parts_by_id(rig, "JOINT")
     cut = split(mechanism, ids).across
-    report, present = Report(), begin_edit(rig, cut)
+    report, removals, present = Report(), Report(), begin_edit(rig, cut)
     mechanism = extract_design(rig)
     bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
     parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
@@ -124,7 +124,6 @@ def split_model(
             _follow_split_bones(rig, made, moving, ids, along - own_bones)
             copied = present.of_copy(made)
             filled = {action for action in (*present.actions, *copied.actions) if any(all_curves(action))}
-            removals = Report()
             for each, state, lost in ((rig, present, along - own_bones), (made, copied, others)):
                 remove_bones(each, lost)
                 removals.extend(remove_bone_animation(each, state, lost))
@@ -149,9 +148,9 @@ def split_model(
             record.split_from = None  # it is no user that keeps an empty one
     made_empty = {action for action in copied.actions if action in filled and not any(all_curves(action))}
     bpy.data.batch_remove([action for action in made_empty if action.users <= int(action.use_fake_user)])
-    own = [action for action in present.actions if action in filled]
-    report.extend(remove_empty_actions(action for action in own if action not in moved))
-    remove_empty_actions(action for action in own if action in moved)
+    own = [action for action in present.actions if action in filled and action not in moved]
+    remove_empty_actions([action for action in present.actions if action in moved])
+    report.extend(remove_empty_actions(own))
     return made, names, report
 
 
