@@ -76,18 +76,18 @@ def nla_strips(data: bpy.types.AnimData) -> Iterator[Any]:
         yield strip
 
 
-def copy_strip_slot(strip: Any, copy: Any) -> None:
-    """Let an NLA strip play the slot of its Action that another strip of this Action plays."""
-    if HAS_SLOTS and strip.action_slot is not None:
-        copy.action_slot = strip.action_slot
-
-
-def set_strip_action(strip: Any, action: bpy.types.Action) -> None:
-    """Let an NLA strip play a copy of its Action, with the same slot where Actions have slots."""
-    slot = strip.action_slot.identifier if HAS_SLOTS and strip.action_slot is not None else None
-    strip.action = action
+def set_action_copy(player: Any, action: bpy.types.Action) -> None:
+    """Let an NLA strip, or animation data, play a copy of its Action, with the same slot where Actions have slots."""
+    slot = player.action_slot.identifier if HAS_SLOTS and player.action_slot is not None else None
+    player.action = action
     if slot is not None:
-        strip.action_slot = next((each for each in action.slots if each.identifier == slot), strip.action_slot)
+        player.action_slot = next((each for each in action.slots if each.identifier == slot), player.action_slot)
+
+
+def copy_strip_slot(strip: Any, to: Any) -> None:
+    """Let an NLA strip play the slot of its Action that another strip of that Action plays."""
+    if HAS_SLOTS:
+        to.action_slot = strip.action_slot
 
 
 def all_curves(action: Any) -> Iterator[Any]:

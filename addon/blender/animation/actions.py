@@ -20,11 +20,11 @@ from ..compat import (
     nla_strips,
     played_action,
     restore_action,
-    set_strip_action,
+    set_action_copy,
     strip_curves,
     use_action,
 )
-from ..data.access import action_record, armature_of, model_uid, record_of, settings
+from ..data.access import action_record, armature_of, record_of, settings
 from ..data.channels import bone_of_path, servo_channels
 
 
@@ -284,8 +284,6 @@ def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
     return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
 
 
-# ---------------------------------------------------------------- merged mechanisms
-
 #: Properties of an NLA strip that are copied, in an order in which they can be set.
 _STRIP_PROPERTIES = (
     *("action_frame_start", "action_frame_end", "scale", "repeat", "frame_end_raw", "frame_start_raw", "use_reverse"),
@@ -293,7 +291,7 @@ _STRIP_PROPERTIES = (
 )
 
 
-def copy_playing(
+def play_merged(
     rig: bpy.types.Object, other: bpy.types.Object, joined: Mapping[bpy.types.Action, bpy.types.Action]
 ) -> Report:
     """Let a mechanism play what a merged one played: its Action, if it has none itself, and the strips of its NLA.
@@ -309,14 +307,20 @@ def copy_playing(
     report, data = Report(), other.animation_data
     if data is None:
         return report
-    if data.action is not None and data.action not in joined:
-        if rig.animation_data is None or rig.animation_data.action is None:
-            use_action(rig, data.action)
-        else:
-            names = repr(data.action.name), repr(rig.animation_data.action.name), repr(rig.name)
-            report.warn(
-                "action-not-played", Message("Action {}: kept, but {} of {} plays. Choose it to play it", *names)
-            )
+    own = rig.animation_data_create()
+    playing = own.action
+    if data.action is not None and data.action not in joined and playing is None:
+        restore_action(own, data.action, action_slot(data))
+    elif data.action is not None and data.action not in joined and playing is not None:
+        report.warn(
+            "linked-action",
+            Message(
+                "Action {}: linked, the keyframes of {} are not added to it. Make it local before merging",
+                repr(playing.name),
+                repr(data.action.name),
+            ),
+            where=data.action.name,
+        )
     left = set[str]()
     for track in data.nla_tracks:
         strips = [strip for strip in track.strips if strip.type != "CLIP" or strip.action not in joined]
@@ -343,22 +347,19 @@ def copy_playing(
     return report
 
 
-def unshared_action(
-    rig: bpy.types.Object, other: bpy.types.Object, action: bpy.types.Action, report: Report
-) -> bpy.types.Action:
-    """Return an Action of a merged mechanism, or a copy for it where further mechanisms play the Action."""
-    users = [each for each in action_users(other, action) if each != rig]
-    if not users:
-        return action
-    copy, data = action.copy(), other.animation_data
-    action_record(copy).model = model_uid(other)
+def play_copy(rig: bpy.types.Object, action: bpy.types.Action, copy: bpy.types.Action) -> None:
+    """Let an armature object play the copy of an Action in its place, with the same slots."""
+    data = rig.animation_data
     if data is not None and data.action == action:
-        use_action(other, copy)
+        set_action_copy(data, copy)
     for strip in nla_strips(data) if data is not None else ():
         if strip.action == action:
-            set_strip_action(strip, copy)
-    report.info(
-        "shared-action-copied",
-        Message("Action {}: copied as {}, {} uses it too", repr(action.name), repr(copy.name), repr(users[0].name)),
-    )
-    return copy
+            set_action_copy(strip, copy)
+
+
+def playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
+    data = rig.animation_data
+    if data is None or action not in played_actions(rig):
+        return ""
+    return "active" if data.action == action else "strip"

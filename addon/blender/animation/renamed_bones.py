@@ -9,16 +9,16 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import bpy
 from bpy.app.handlers import persistent
 
-from ..compat import all_curves, curve_groups
+from ..compat import action_curves, all_curves, curve_groups
 from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
-from ..data.channels import bone_of_path, path_with_renamed_bone, servo_names_by_joint
+from ..data.channels import Channel, bone_of_path, path_with_renamed_bone, servo_names_by_joint
 from ..data.queries import is_foreign
 from ..events.handlers import Handlers, connect, disconnect
 from ..events.runtime_state import Lifetime, RuntimeState, state_of
@@ -254,3 +254,40 @@ def register() -> None:
 def unregister() -> None:
     """Remove the handlers."""
     disconnect(_HANDLERS)
+
+
+# ---------------------------------------------------------------- motions of another mechanism
+
+#: New data paths and indices of curves by previous ones.
+CurveMap = dict[tuple[str, int], tuple[str, int]]
+
+
+def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> CurveMap:
+    """Return the new identifiers of the curves of joints' bones by previous ones, for joints with the same ids."""
+    pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
+    return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
+
+
+def transfer_motions(
+    other: bpy.types.Object, actions: Iterable[bpy.types.Action], places: CurveMap, model: str
+) -> None:
+    """Assign motions and stored poses to another mechanism, to whose bones the parts are parented now.
+
+    Curves without an entry in ``places``, and those of other slots, are left as they are.
+
+    Args:
+        other: Armature of the mechanism that had them.
+        actions: The motions and stored poses.
+        places: New identifiers of curves by previous ones.
+        model: ``model_uid`` of the other mechanism.
+    """
+    names = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
+    for action in actions:
+        curves = [*(action_curves(other, action, create=False) or ())]
+        for curve in curves:
+            place = places.get((curve.data_path, curve.array_index))
+            if place is not None and place != (curve.data_path, curve.array_index):
+                curve.data_path, curve.array_index = place
+        for group in dict.fromkeys(curve.group for curve in curves if curve.group is not None):
+            group.name = names.get(group.name, group.name)
+        action_record(action).model = model

@@ -17,24 +17,22 @@ from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import (
     action_users,
-    copy_playing,
     mechanism_actions,
+    play_copy,
+    play_merged,
     played_actions,
+    playing_role,
     require_no_tweak_mode,
-    unshared_action,
 )
 from ..animation.fcurves import copy_curve
+from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
     all_curves,
-    curve_groups,
-    nla_strips,
-    set_strip_action,
     use_action,
 )
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
-    Channel,
     bone_of_path,
     is_screw_driver_curve,
     path_with_renamed_bone,
@@ -82,37 +80,6 @@ from ..scene.armature import remove_bones
 from ..scene.collections import create_collections
 from ..scene.read.mechanism import document_ids, extract_design
 
-#: New data paths and indices of curves by previous ones.
-CurveMap = dict[tuple[str, int], tuple[str, int]]
-
-
-def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> CurveMap:
-    """Return the new identifiers of the curves of joints' bones by previous ones, for joints with the same ids."""
-    pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
-    return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
-
-
-def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
-    """Assign motions and stored poses to another mechanism, to whose bones the parts are parented now.
-
-    Curves without an entry in ``places`` are left as they are.
-
-    Args:
-        actions: The motions and stored poses.
-        places: New identifiers of curves by previous ones.
-        model: ``model_uid`` of the other mechanism.
-    """
-    groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
-    for action in actions:
-        for curve in list(all_curves(action)):
-            place = places.get((curve.data_path, curve.array_index))
-            if place is not None and place != (curve.data_path, curve.array_index):
-                curve.data_path, curve.array_index = place
-        for group in curve_groups(action):
-            if group.name in groups:
-                group.name = groups[group.name]
-        action_record(action).model = model
-
 
 def split_model(
     rig: bpy.types.Object, objects: Iterable[bpy.types.Object], name: str = "", to_world: bool = False
@@ -140,12 +107,11 @@ def split_model(
     ids = {record_of(obj).source_id for obj in chosen}
     mechanism, empties = extract_design(rig), parts_by_id(rig, "JOINT")
     cut = split(mechanism, ids).across
-    report, present = Report(), begin_edit(rig, cut)
+    report, removals, present = Report(), Report(), begin_edit(rig, cut)
     mechanism = extract_design(rig)
     bodies, known, names = body_by_id(mechanism), joint_by_id(mechanism), [file_name(empties[own]) for own in cut]
     parts_of = split(mechanism, ids, to_world, present.moves, lambda joint: present.seen_values(joint, bodies))
     motion = KeyframePoses(rig, present, {*cut, *joints_sharing_loops(rig, cut)})
-    unkeyed = {action for action in present.actions if not any(all_curves(action))}
     with physics_suspended(rig, report), writing_records():
         every = part_ids(rig)
         made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
@@ -157,27 +123,34 @@ def split_model(
                 obj.parent = made
             _follow_split_bones(rig, made, moving, ids, along - own_bones)
             copied = present.of_copy(made)
-            unkeyed |= {action for action in copied.actions if not any(all_curves(action))}
+            filled = {action for action in (*present.actions, *copied.actions) if any(all_curves(action))}
             for each, state, lost in ((rig, present, along - own_bones), (made, copied, others)):
                 remove_bones(each, lost)
-                report.extend(remove_bone_animation(each, state, lost))
+                removals.extend(remove_bone_animation(each, state, lost))
             joints = [empties[own] for own in moving]
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
-                report.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
+                removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
+            report.extend(_without_kept_drivers(removals, (rig, made)))
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
                 _clear_lost_links(each)
-                _stop_empty_actions(
-                    each, [action for action in (*present.actions, *copied.actions) if action not in unkeyed]
-                )
+                stopped = _stop_empty_actions(each, filled)
+                for action in (action for action in stopped if each == rig and action.use_fake_user):
+                    about = repr(action.name), repr(rig.name)
+                    text = Message("Action {}: {} plays it no more, it moved parts that were split off", *about)
+                    report.info("action-stopped", text, where=action.name)
     report.extend(motion.change(made))
+    moved = {action_record(each).split_from for each in copied.actions if any(all_curves(each))}
     for record in map(action_record, copied.actions):
         if record.split_from is not None and not any(all_curves(record.split_from)):
             record.split_from = None  # it is no user that keeps an empty one
-    for actions in (present.actions, copied.actions):
-        report.extend(remove_empty_actions((each for each in actions if each not in unkeyed), with_fake_users=True))
+    made_empty = {action for action in copied.actions if action in filled and not any(all_curves(action))}
+    bpy.data.batch_remove([action for action in made_empty if action.users <= int(action.use_fake_user)])
+    own = [action for action in present.actions if action in filled and action not in moved]
+    remove_empty_actions([action for action in present.actions if action in moved])
+    report.extend(remove_empty_actions(own))
     return made, names, report
 
 
@@ -236,7 +209,7 @@ def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
 
     A copy has the name of its Action and that of the new mechanism.
     """
-    playing, data = played_actions(rig), made.animation_data
+    playing = played_actions(rig)
     for action in mechanism_actions(rig):
         copy = action.copy()
         copy.name = f"{action.name} {record_of(made).source_name}"
@@ -246,26 +219,39 @@ def _copy_motions(rig: bpy.types.Object, made: bpy.types.Object) -> None:
             cast(bpy.types.AssetMetaData, copy.asset_data).catalog_id = action.asset_data.catalog_id
         record = action_record(copy)
         record.model, record.split_from, record.bodies = model_uid(made), action, None
-        if data is not None and data.action == action:
-            use_action(made, copy)
-        for strip in nla_strips(data) if data is not None else ():
-            if strip.action == action:
-                set_strip_action(strip, copy)
+        play_copy(made, action, copy)
 
 
-def _stop_empty_actions(rig: bpy.types.Object, actions: Collection[bpy.types.Action]) -> None:
-    """Unlink those of Actions that have no curve left from an armature object, with their NLA strips and tracks."""
-    data, empty = rig.animation_data, {action for action in actions if not any(all_curves(action))}
-    if data is None or not empty:
-        return
-    if data.action in empty:
+def _without_kept_drivers(report: Report, rigs: Iterable[bpy.types.Object]) -> Report:
+    """Return a report without the removal of drivers on bones that one of two mechanisms keeps; others once."""
+    owners = [each.animation_data for each in rigs if each.animation_data is not None]
+    bones = {bone_of_path(curve.data_path) for data in owners for curve in data.drivers}
+    out, known = Report(), set[tuple[str, str]]()
+    for entry in report.entries:
+        if entry.code != "driver-removed" or not (entry.where in bones or (entry.where, entry.message) in known):
+            out.add(entry.severity, entry.code, entry.message, entry.line, entry.where)
+            known.add((entry.where, entry.message))
+    return out
+
+
+def _stop_empty_actions(rig: bpy.types.Object, filled: Collection[bpy.types.Action]) -> list[bpy.types.Action]:
+    """Unlink Actions that had curves (``filled``) and have none left from an armature object; return them.
+
+    Their NLA strips are removed, and the tracks that had only these.
+    """
+    data, stopped = rig.animation_data, [each for each in played_actions(rig) if each in filled]
+    stopped = [action for action in stopped if not any(all_curves(action))]
+    if data is None or not stopped:
+        return stopped
+    if data.action in stopped:
         data.action = None
     for track in list(data.nla_tracks):
-        strips = [strip for strip in track.strips if strip.action in empty]
-        for strip in strips:
+        going = [strip for strip in track.strips if strip.action in stopped]
+        for strip in going:
             track.strips.remove(strip)
-        if strips and not len(track.strips):
+        if going and not len(track.strips):
             data.nla_tracks.remove(track)
+    return stopped
 
 
 def _clear_lost_links(rig: bpy.types.Object) -> None:
@@ -354,9 +340,10 @@ def _merged_bones(rig: bpy.types.Object, other: bpy.types.Object, merged: Merge)
 
 
 def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> Merge:
+    report.extend(_separate_actions(rig, other))
     muted = mute_bone_constraints(other)  # they act on the merged bones again
     its, present = begin_edit(other), begin_edit(rig)
-    shift, motions = _design_transform(rig, other), (_unshared_actions(rig, other), _unshared_actions(other, rig))
+    shift, motions = _design_transform(rig, other), (_unshared_actions(rig), _unshared_actions(other))
     mechanism, merged_mechanism = extract_design(rig), extract_design(other)
     _report_left_behind(rig, other, merged_mechanism, report)
     plane = mirror_plane_of(rig) if twins_by_part(rig) else None
@@ -407,10 +394,33 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
     return merged
 
 
-def _unshared_actions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+def _separate_actions(rig: bpy.types.Object, other: bpy.types.Object) -> Report:
+    """Give a mechanism that is merged into another (``rig``) local copies of Actions that it shares with a third one.
+
+    Also of linked ones that it plays.
+    """
+    report, own = Report(), played_actions(other)
+    for action in dict.fromkeys((*mechanism_actions(other), *own)):
+        sharing = [each for each in action_users(other, action) if each != rig]
+        if action.library is None and (not sharing or (action not in own and _others_play(other, action))):
+            continue
+        copy = action.copy()
+        copy.use_fake_user = action.library is None and (action.use_fake_user or action not in own)
+        action_record(copy).model = model_uid(other)
+        play_copy(other, action, copy)
+        names = repr(action.name), repr(other.name), repr(copy.name)
+        report.info("action-copied", Message("Action {}: {} is merged with a copy of it, {}", *names), where=copy.name)
+    return report
+
+
+def _unshared_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """Return the Actions of a mechanism without those that only another one plays, whose bones have the same names."""
-    own, elsewhere = played_actions(rig), played_actions(other)
-    return [action for action in mechanism_actions(rig) if action in own or action not in elsewhere]
+    own = played_actions(rig)
+    return [action for action in mechanism_actions(rig) if action in own or not _others_play(rig, action)]
+
+
+def _others_play(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
+    return any(action in played_actions(each) for each in action_users(rig, action))
 
 
 def _merge_motions(
@@ -437,37 +447,38 @@ def _merge_motions(
     """
     report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
     mine, theirs = motions
-    for each in sorted(theirs, key=_is_named_anew):
-        action = unshared_action(rig, other, each, report)
+    pairs, unused = _split_pairs(rig, other, mine, theirs), list[bpy.types.Action]()
+    for action in theirs:
         curves = [*(action_curves(other, action, create=False) or ())]
         goes = {
             (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
         }
         goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
-        partner = action if action in mine else _partner(rig, other, action, mine)
+        partner = _partner(rig, other, action, mine, pairs.get(action), goes_to.values())
         there = action_curves(rig, partner) if partner is not None else None
         held = {(curve.data_path, curve.array_index) for curve in there or ()}
-        is_pair = partner != action and _is_split_pair(action, partner)
-        if is_pair and not held.isdisjoint(goes_to.values()):
-            there = partner = None  # a copy of a half: it stays a motion of its own
         lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
-        whole |= {action.name for curve in lost if (curve.data_path, curve.array_index) not in held}
+        left = [curve for curve in lost if (curve.data_path, curve.array_index) not in held]
+        whole |= {action.name for _curve in left}
         if there is None or partner is None:
             for curve in lost:
                 action_curves(other, action).remove(curve)
-            transfer_motions([action], goes_to, model_uid(rig))
+            transfer_motions(other, [action], goes_to, model_uid(rig))
+            action.use_fake_user |= playing_role(other, action) == "active" and _plays_linked(rig)
             continue
         if partner == action and action_record(action).model == settings(other).uid != "":
             action_record(action).model = model_uid(rig)
         joined[action] = partner
-        for at, curve in goes.items():
+        new = [at for at in goes if goes_to[at] not in held]
+        for at in new:
             path, index = goes_to[at]
-            if (path, index) not in held:
-                copy_curve(curve, there, path, index, bone_of_path(path))
-        if action not in mine and not _is_split_pair(action, partner):
-            transfer_motions([action], goes_to, model_uid(rig))  # it stays a motion of its own as well
+            copy_curve(goes[at], there, path, index, bone_of_path(path))
+        if partner == pairs.get(action) and len(new) + len(lost) - len(left) == len(list(all_curves(action))):
+            unused.append(action)
+        elif action not in mine:
+            transfer_motions(other, [action], goes_to, model_uid(rig))  # it stays a motion of its own as well
             action.use_fake_user = True
-    report.extend(copy_playing(rig, other, joined))
+    report.extend(play_merged(rig, other, joined))
     _copy_drivers(rig, other, places, bones)
     if whole:
         report.warn(
@@ -482,8 +493,6 @@ def _merge_motions(
         if action != partner:
             names = repr(action.name), repr(partner.name)
             report.info("motions-joined", Message("Action {}: its keyframes were added to {}", *names))
-    halves = [action for action, partner in joined.items() if action != partner and _is_split_pair(action, partner)]
-    unused = [action for action in halves if action.name not in whole]
     for action, partner in joined.items():
         if action_record(partner).split_from == action:
             action_record(partner).split_from = None  # it is no user that keeps the other half
@@ -492,41 +501,61 @@ def _merge_motions(
     return report
 
 
+def _split_pairs(
+    rig: bpy.types.Object,
+    other: bpy.types.Object,
+    mine: Sequence[bpy.types.Action],
+    theirs: Sequence[bpy.types.Action],
+) -> dict[bpy.types.Action, bpy.types.Action]:
+    """Return the Actions of a mechanism by those of a merged one that a split made of them, or the other way round.
+
+    Both play in the same way, and each has one partner at most: among copies, the one with the name that it was given.
+    """
+    every = [
+        (one, each)
+        for one in theirs
+        for each in mine
+        if one != each and _is_split_pair(one, each) and playing_role(other, one) == playing_role(rig, each)
+    ]
+    every.sort(key=lambda pair: not (pair[0].name.startswith(pair[1].name) or pair[1].name.startswith(pair[0].name)))
+    out: dict[bpy.types.Action, bpy.types.Action] = {}
+    for one, each in every:
+        if one not in out and each not in out.values():
+            out[one] = each
+    return out
+
+
 def _partner(
-    rig: bpy.types.Object, other: bpy.types.Object, action: bpy.types.Action, mine: Sequence[bpy.types.Action]
+    rig: bpy.types.Object,
+    other: bpy.types.Object,
+    action: bpy.types.Action,
+    mine: Sequence[bpy.types.Action],
+    half: bpy.types.Action | None,
+    places: Iterable[tuple[str, int]],
 ) -> bpy.types.Action | None:
     """Return the Action of a mechanism that one of a merged mechanism becomes a part of; None: it stays.
 
-    Both play, or a split made one of the other and both play in the same way.
+    It is the same one, or the other ``half`` of a split that has no curve at ``places``, or both play.
     """
-    role = _playing_role(other, action)
-    for each in mine:
-        if _is_split_pair(action, each) and _playing_role(rig, each) == role:
-            return each
+    if action in mine:
+        return action
+    if half is not None:
+        held = {(curve.data_path, curve.array_index) for curve in action_curves(rig, half, create=False) or ()}
+        if held.isdisjoint(places):
+            return half
     active = rig.animation_data.action if rig.animation_data is not None else None
-    return active if role == "active" and active in mine else None
+    return active if active in mine and playing_role(other, action) == "active" else None
 
 
-def _is_named_anew(action: bpy.types.Action) -> bool:
-    """Return whether a copy that a split made was renamed since: a user's copy of it is a split's copy as well."""
-    source = action_record(action).split_from
-    return source is not None and not action.name.startswith(source.name)
+def _plays_linked(rig: bpy.types.Object) -> bool:
+    data = rig.animation_data
+    return data is not None and data.action is not None and data.action.library is not None
 
 
-def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action | None) -> bool:
+def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
     """Return whether a split made one of two Actions of the other, or both of a third."""
-    if other is None:
-        return False
     first, second = action_record(one).split_from, action_record(other).split_from
     return other == first or one == second or (first is not None and first == second)
-
-
-def _playing_role(rig: bpy.types.Object, action: bpy.types.Action) -> str:
-    """Return how an armature object plays an Action: ``active``, ``strip`` or not at all (empty)."""
-    data = rig.animation_data
-    if data is None or action not in played_actions(rig):
-        return ""
-    return "active" if data.action == action else "strip"
 
 
 def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:

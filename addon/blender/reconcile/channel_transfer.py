@@ -68,6 +68,7 @@ def transfer_channels(
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
     report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
+    report.extend(_report_bone_drivers(rig, renewed))
     if gone:
         report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
     if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
@@ -106,12 +107,28 @@ def _report_lost_drivers(
     return report
 
 
+def _report_bone_drivers(rig: bpy.types.Object, deleted: Collection[str]) -> Report:
+    """Report the user's drivers on bones (names) that are deleted, or replaced by others of the same names."""
+    report = Report()
+    for curve in rig.animation_data.drivers if deleted and rig.animation_data is not None else ():
+        name = bone_of_path(curve.data_path)
+        if name in deleted and not is_screw_driver_curve(curve):
+            report.warn(
+                "driver-removed",
+                Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
+                where=name,
+            )
+    return report
+
+
 def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
     """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
 
     An Action that another armature shares keeps the curves of bones that exist there.
     """
-    return _remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else Report()
+    report = _report_bone_drivers(rig, deleted)
+    report.extend(_remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else None)
+    return report
 
 
 def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
@@ -148,16 +165,14 @@ def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[
     return report
 
 
-def remove_empty_actions(actions: Iterable[bpy.types.Action], with_fake_users: bool = False) -> Report:
-    """Remove Actions that have no curve left and that nothing keeps; return their names as a report.
+def remove_empty_actions(actions: Iterable[bpy.types.Action]) -> Report:
+    """Remove Actions that have no curve left and that nothing plays or keeps; return their names as a report.
 
-    Args:
-        actions: The Actions.
-        with_fake_users: Also remove those that only their fake user keeps: their keyframes are in a copy.
+    Those with a fake user are the user's to delete.
     """
     report = Report()
-    for action in [*actions]:
-        if any(all_curves(action)) or action.users > int(with_fake_users and action.use_fake_user):
+    for action in actions:
+        if action.users or any(all_curves(action)):
             continue
         report.info(
             "empty-action-removed", Message("Action {}: removed, it moved deleted parts only", repr(action.name))

@@ -125,7 +125,7 @@ class BoneReference:
 
 def bone_references(rig: bpy.types.Object) -> Iterator[BoneReference]:
     """Yield all constraints and drivers of the .blend that refer to bones of an armature object."""
-    for user in bpy.data.user_map(subset={rig}).get(rig, ()):
+    for user in _users(rig):
         posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
         for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
             bone = "" if owner == user else owner.name
@@ -135,13 +135,12 @@ def bone_references(rig: bpy.types.Object) -> Iterator[BoneReference]:
                         name = getattr(held, f"{end[:-6]}subtarget", "")
                         if name and getattr(held, end, None) == rig:
                             yield BoneReference(user, bone, constraint.name, name, held, end)
-        data = getattr(user, "animation_data", None)
-        for curve in data.drivers if data is not None else ():
-            driven = bone_of_path(curve.data_path) if user.id_type == "OBJECT" else ""
-            for source in (source for variable in curve.driver.variables for source in variable.targets):
-                name = source.bone_target or bone_of_path(source.data_path)
-                if name and source.id == rig:
-                    yield BoneReference(user, driven, curve.data_path, name, source, "id")
+    for owner, curve in _drivers(rig):
+        driven = bone_of_path(curve.data_path) if owner.id_type == "OBJECT" else ""
+        for source in (source for variable in curve.driver.variables for source in variable.targets):
+            name = source.bone_target or bone_of_path(source.data_path)
+            if name and source.id == rig:
+                yield BoneReference(owner, driven, curve.data_path, name, source, "id")
 
 
 def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[str, str]) -> None:
@@ -413,16 +412,22 @@ def _users(rig: bpy.types.Object) -> list[bpy.types.ID]:
     return [user for user in dict.fromkeys((rig, *users)) if user.library is None]
 
 
+def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, Any]]:
+    """Yield the drivers of the datablocks that refer to an armature object, and of their node trees, with the owner."""
+    for user in _users(rig):
+        for owner in (user, getattr(user, "node_tree", None)):
+            data = getattr(owner, "animation_data", None)
+            for curve in () if data is None else data.drivers:
+                yield owner, curve
+
+
 def drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
     """Yield the user's drivers that read a bone of an armature object, each with its owner."""
-    owners = [owner for user in _users(rig) for owner in (user, getattr(user, "node_tree", None)) if owner is not None]
-    for owner in owners:
-        data = getattr(owner, "animation_data", None)
-        for curve in () if data is None else data.drivers:
-            sources = [source for variable in curve.driver.variables for source in variable.targets]
-            reads = any(each.id == rig and (each.bone_target or bone_of_path(each.data_path)) for each in sources)
-            if reads and not is_screw_driver_curve(curve):
-                yield owner, curve
+    for owner, curve in _drivers(rig):
+        sources = [source for variable in curve.driver.variables for source in variable.targets]
+        reads = any(each.id == rig and (each.bone_target or bone_of_path(each.data_path)) for each in sources)
+        if reads and not is_screw_driver_curve(curve):
+            yield owner, curve
 
 
 def place_of(curve: bpy.types.FCurve) -> ChannelPath:

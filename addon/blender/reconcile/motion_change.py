@@ -17,13 +17,13 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
-from ..animation.actions import active_action, has_mixed_actions, mechanism_actions
+from ..animation.actions import active_action, has_mixed_actions, mechanism_actions, played_actions
 from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
-from ..compat import action_curves, new_curve
+from ..compat import action_curves, all_curves, new_curve
 from ..data.access import action_record, armature_of
 from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
 from ..data.queries import parts
@@ -126,8 +126,8 @@ class KeyframePoses:
             made: Armature of the mechanism to which bodies were split off; None: none.
         """
         report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
+        copies = {} if made is None else _actions_by_origin(made)
         if made is not None:
-            copies = _actions_by_origin(made)
             for action, bodies in self._bodies(made, {each: copies.get(each) for each in self.frames}).items():
                 before = self.before[action]
                 for own, poses in bodies.items():
@@ -135,7 +135,14 @@ class KeyframePoses:
                         every[action][own] = before[own][-1] @ inverse(poses[-1]) @ poses
                     else:
                         every[action][own] = poses
-        found = [self._compare(action, self.before[action], after) for action, after in every.items()]
+        playing = played_actions(self.rig)
+        found = [
+            self._compare(action, self.before[action], after)
+            for action, after in every.items()
+            if action in playing
+            or action.use_fake_user
+            or any(any(all_curves(each)) for each in (action, copies.get(action)) if each is not None)
+        ]  # others are removed
         for _off, name, message in sorted(filter(None, found), key=lambda each: -each[0]):
             report.warn("motion-changed", message, where=name)
         return report

@@ -13,8 +13,8 @@ from addon import formats
 from addon.blender.animation.actions import mechanism_actions, motion_actions, stored_poses
 from addon.blender.animation.pose_library import store_pose
 from addon.blender.compat import action_curves, all_curves, assign_strip_slot, new_curve, use_action
-from addon.blender.data.access import action_record, record_of, settings
-from addon.blender.data.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import bone_of_path, servo_channels
 from addon.blender.data.queries import parts, root_bones
 from addon.blender.editing.joints import delete_objects, limb_objects, limb_of
 from addon.blender.editing.split_merge import merge_models, split_model
@@ -262,7 +262,7 @@ def test_motion_that_a_split_mechanism_loses_is_reported(blank: Any, across: str
     bpy.context.scene.frame_set(10)
     coxa = next(obj for obj in (record_of(swing).joint.child, record_of(swing).joint.parent) if "Coxa" in obj.name)
     _made, _names, report = split_model(rig, limb_objects(rig, limb_of(rig, [coxa])), to_world=across == "WORLD")
-    lost = [each for each in report.entries if each.code == "motion-changed"]
+    lost = [each for each in report.entries if each.code in {"motion-changed", "empty-action-removed"}]
     assert len(lost) == (across != "WORLD")
 
 
@@ -539,61 +539,127 @@ def test_constraints_of_the_user_on_bones_are_merged_with_them(blank: Any) -> No
     assert sorted(kinds) == ["COPY_ROTATION", "LIMIT_ROTATION"]
 
 
-def test_a_copy_that_the_user_made_of_a_split_motion_survives_the_merge(blank: Any) -> None:
+# ---------------------------------------------------------------- Actions that are no half of a split
+
+
+def keys_of(action: Any) -> dict[tuple[str, int], list[tuple[float, float]]]:
+    return {(c.data_path, c.array_index): [tuple(point.co) for point in c.keyframe_points] for c in all_curves(action)}
+
+
+@pytest.mark.parametrize("into", ["whole", "part"])
+def test_a_copy_of_a_split_action_stays_a_motion_of_its_own(blank: Any, into: str) -> None:
     rig = made("sensor_leg.xml")
-    key_servos(rig, "Walk", 0.2)
-    part, _names, _report = split_model(rig, [body(rig, "shank"), body(rig, "foot")])
-    half = part.animation_data.action
-    assert half is not None
+    walk = key_servos(rig, "Walk", 0.2)
+    walk.use_fake_user = True
+    use_action(rig, None)
+    kept = keys_of(walk)
+    (_rig, part), _report = split_off(rig, "foot", "WORLD")
+    half = bpy.data.actions["Walk " + record_of(part).source_name]
     jump = half.copy()
     jump.name, jump.use_fake_user = "Jump", True
     for curve in all_curves(jump):
         for point in curve.keyframe_points:
-            point.co[1] *= 0.5
-    jump_values = {point.co[1] for curve in all_curves(jump) for point in curve.keyframe_points}
-    part.animation_data.nla_tracks.new().strips.new("Jump", 100, jump)
-    before = played(rig, part)
-    merge_models(rig, [part])
-    assert largest_shift(before, played(rig)) < 1e-5
-    kept = bpy.data.actions["Jump"]
-    assert {point.co[1] for curve in all_curves(kept) for point in curve.keyframe_points} == jump_values
+            point.co[1] = 1.0
+    wanted = sorted(keys_of(jump).values())
+    remaining, other = (rig, part) if into == "whole" else (part, rig)
+    merge_models(remaining, [other])
+    assert wanted and sorted(keys_of(bpy.data.actions["Jump"]).values()) == wanted
+    whole = bpy.data.actions["Walk"] if into == "whole" else half
+    assert sorted(keys_of(whole).values()) == sorted(kept.values())
 
 
-def test_an_action_that_a_third_mechanism_plays_is_copied_for_the_merged_one(blank: Any) -> None:
-    rig, other, third = made("rover.jm"), made("sensor_leg.xml"), made("sensor_leg.xml")
-    action = key_servos(other, "Shared", 0.2)
-    use_action(third, action)
-    action_record(action).model = ""
-    for number, each in enumerate((other, third)):
-        each.location.x = 3.0 * (number + 1)
-    before = played(rig, other, third)
+def test_a_linked_action_is_not_changed_by_a_merge(blank: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "library.blend")
+    bpy.data.libraries.write(path, {key_servos(made("sensor_leg.xml"), "Linked", 0.1)}, fake_user=True)
+    for playing in (0, 1):
+        rigs = made("sensor_leg.xml"), made("sensor_leg.xml")
+        with bpy.data.libraries.load(path, link=True) as (_there, here):
+            here.actions = ["Linked"]
+        linked = here.actions[0]
+        use_action(rigs[playing], linked)
+        key_servos(rigs[1 - playing], f"Local {playing}", 0.3)
+        keys, local = keys_of(linked), sorted(keys_of(bpy.data.actions[f"Local {playing}"]).values())
+        _count, report = merge_models(rigs[0], [rigs[1]])
+        assert linked.library is not None and keys_of(linked) == keys
+        if playing == 0:
+            assert rigs[0].animation_data.action == linked
+            assert sorted(keys_of(bpy.data.actions["Local 0"]).values()) == local
+            assert "linked-action" in {entry.code for entry in report.entries}
+        else:
+            assert "action-copied" in {entry.code for entry in report.entries}
+            assert len(keys_of(rigs[0].animation_data.action)) == len(local) + len(keys)
+
+
+@pytest.mark.parametrize("plays", ["action", "strip"])
+def test_a_third_mechanism_that_shares_an_action_moves_as_before(blank: Any, plays: str) -> None:
+    rig, other, third = (made("sensor_leg.xml") for _number in range(3))
+    shared = key_servos(other, "Shared", 0.3)
+    for each in (other, third):
+        use_action(each, shared)
+        if plays == "strip":
+            assign_strip_slot(each, each.animation_data.nla_tracks.new().strips.new("shared", 1, shared), shared)
+            use_action(each, None)
+    before, keys = played(rig, other, third), keys_of(shared)
     _count, report = merge_models(rig, [other])
+    assert keys_of(shared) == keys
     assert largest_shift(before, played(rig, third)) < 1e-5
-    assert "shared-action-copied" in {entry.code for entry in report.entries}
+    assert "action-copied" in {entry.code for entry in report.entries}
 
 
-def test_a_split_leaves_actions_and_tracks_that_were_empty_before(blank: Any) -> None:
+@pytest.mark.skipif(bpy.app.version < (4, 4), reason="Actions have slots since 4.4")
+def test_a_merged_strip_plays_the_slot_that_it_played(blank: Any) -> None:
+    rig, other = made("sensor_leg.xml"), made("sensor_leg.xml")
+    action = bpy.data.actions.new("Two")
+    for each, value in ((rig, 0.1), (other, 0.3)):
+        data = each.animation_data_create()
+        data.action = action
+        data.action_slot = action.slots.new(id_type="OBJECT", name=each.name)
+        curves = action_curves(each, action)
+        for channel in (c for own in servo_channels(each).values() for c in own if c.is_single):
+            new_curve(curves, channel.path, channel.index, channel.bone).keyframe_points.insert(1, value)
+        data.action = None
+    strip = other.animation_data.nla_tracks.new().strips.new("second", 1, action)
+    strip.action_slot = action.slots[1]
+    before = played(rig, other)
+    first = sorted({c.data_path for c in action.layers[0].strips[0].channelbag(action.slots[0]).fcurves})
+    merge_models(rig, [other])
+    (strip,) = [each for track in rig.animation_data.nla_tracks for each in track.strips]
+    assert strip.action_slot.identifier == action.slots[1].identifier
+    assert sorted({c.data_path for c in action.layers[0].strips[0].channelbag(action.slots[0]).fcurves}) == first
+    assert largest_shift(before, played(rig)) < 1e-5
+
+
+@pytest.mark.parametrize("edit", ["split", "merge"])
+def test_a_driver_in_a_node_tree_follows_the_bone_that_it_reads(blank: Any, edit: str) -> None:
+    rig = made("sensor_leg.xml")
+    other = made("sensor_leg.xml") if edit == "merge" else None
+    source = rig if other is None else other
+    channel = servo_channels(source)[record_of(joint_of(source, body(source, "foot"))).source_id][0]
+    material = bpy.data.materials.new("Gauge")
+    if material.node_tree is None:
+        material.use_nodes = True
+    node = material.node_tree.nodes.new("ShaderNodeValue")
+    curve = material.node_tree.driver_add(f'nodes["{node.name}"].outputs[0].default_value')
+    variable = curve.driver.variables.new()
+    variable.name, curve.driver.expression = "x", "x"
+    variable.targets[0].id, variable.targets[0].data_path = source, f"{channel.path}[{channel.index}]"
+    if other is None:
+        (_rig, now_in), _report = split_off(rig, "foot", "WORLD")
+    else:
+        merge_models(rig, [other])
+        now_in = rig
+    target = material.node_tree.animation_data.drivers[0].driver.variables[0].targets[0]
+    assert target.id == now_in
+    bone = bone_of_path(target.data_path)
+    assert bone in now_in.data.bones
+    assert any(c.bone == bone for own in servo_channels(now_in).values() for c in own)
+
+
+def test_a_split_keeps_the_users_empty_action_and_tracks(blank: Any) -> None:
     rig = made("sensor_leg.xml")
     empty = bpy.data.actions.new("New")
-    empty.use_fake_user = True
     use_action(rig, empty)
     rig.animation_data.nla_tracks.new().name = "Mine"
-    split_model(rig, [body(rig, "shank")])
+    split_off(rig, "foot", "WORLD")
     assert rig.animation_data.action == bpy.data.actions["New"]
     assert [track.name for track in rig.animation_data.nla_tracks] == ["Mine"]
-
-
-def test_an_action_with_a_fake_user_is_kept_when_its_joint_is_deleted(blank: Any) -> None:
-    rig = made("desk_lamp.skel")
-    key_servos(rig, "all", 0.1)
-    elbow = next(empty for empty in parts(rig, "JOINT") if empty.name == "elbow")
-    for name in ("kept", "not kept"):
-        action = bpy.data.actions.new(name)
-        action.use_fake_user = name == "kept"
-        rig.animation_data.action = action
-        pose = rig.pose.bones["elbow"]
-        pose.keyframe_insert("rotation_euler", index=2, frame=1)
-    use_action(rig, bpy.data.actions["all"])
-    delete_objects(rig, [elbow])
-    assert "kept" in bpy.data.actions
-    assert "not kept" not in bpy.data.actions
