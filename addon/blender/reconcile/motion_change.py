@@ -119,11 +119,12 @@ class KeyframePoses:
         self.solved = _solved_motions(rig, present, joints) if joints else []
         self.driven = _driven_followers(rig, present, joints) if joints else {}
 
-    def change(self, made: bpy.types.Object | None = None) -> Report:
+    def change(self, made: bpy.types.Object | None = None, keeps_emptied: bool = False) -> Report:
         """Report how far bodies are off at the keyframes after the edit.
 
         Args:
             made: Armature of the mechanism to which bodies were split off; None: none.
+            keeps_emptied: Actions without keyframes now are kept and reported; else those that nothing keeps are not.
         """
         report, every = Report(), self._bodies(self.rig, {action: action for action in self.frames})
         copies = {} if made is None else _actions_by_origin(made)
@@ -139,10 +140,11 @@ class KeyframePoses:
         found = [
             self._compare(action, self.before[action], after)
             for action, after in every.items()
-            if action in playing
+            if keeps_emptied
+            or action in playing
             or action.use_fake_user
             or any(any(all_curves(each)) for each in (action, copies.get(action)) if each is not None)
-        ]  # others are removed
+        ]
         for _off, name, message in sorted(filter(None, found), key=lambda each: -each[0]):
             report.warn("motion-changed", message, where=name)
         return report

@@ -102,8 +102,10 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     """
     motion = motion_before(rig, edit, present, with_new_joints=also.document is None)
     report = write_parts(rig, edit, present, also, motion, compares=True)
-    report.extend(motion.change())
-    report.extend(remove_empty_actions(present.actions))
+    deletes = bool(edit.deleted_joints or edit.deleted_bodies)
+    report.extend(motion.change(keeps_emptied=not deletes))
+    if deletes:
+        report.extend(remove_empty_actions(present.actions))
     return report
 
 

@@ -116,13 +116,20 @@ def test_no_driver_of_a_deleted_bone_is_left(rig: Any, edit: Callable[[Any], Any
     assert {bone_of_path(curve.data_path) for curve in drivers} == {"thigh"}
 
 
-@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("edit", [delete_limb, delete_joint, split])
 def test_an_action_of_deleted_bones_alone_is_removed_with_one_report(rig: Any, edit: Callable[[Any], Any]) -> None:
     bpy.data.actions["of the shank"].use_fake_user = False
     report = edit(rig)
     assert "of the shank" not in bpy.data.actions
     named = [entry.code for entry in report.entries if "'of the shank'" in str(entry.message)]
     assert named == ["empty-action-removed"]
+
+
+def test_an_action_of_a_joint_that_moves_no_more_is_kept_and_reported(rig: Any) -> None:
+    bpy.data.actions["of the shank"].use_fake_user = False
+    report = weld(rig)
+    assert "of the shank" in bpy.data.actions
+    assert [entry.code for entry in report.entries if "'of the shank'" in str(entry.message)] == ["motion-changed"]
 
 
 @pytest.mark.parametrize("edit", [delete_limb, delete_joint, split])

@@ -129,8 +129,8 @@ def _delete_again(rig: bpy.types.Object, joints: Collection[str], bodies: Collec
     if not wanted and not restored:
         return 0, Report()
     update_parts(rig, document, NeededParts(bodies=restored, joints=wanted), False, False, out)
-    known = {**parts_by_id(rig, "BODY"), **parts_by_id(rig, "JOINT")}
-    _bodies, count, report = delete_objects(rig, [known[own] for own in (*restored, *wanted) if own in known])
+    known = (restored, parts_by_id(rig, "BODY")), (wanted, parts_by_id(rig, "JOINT"))  # a joint may have a body's id
+    _bodies, count, report = delete_objects(rig, [every[own] for ids, every in known for own in ids if own in every])
     return count, report
 
 
