@@ -228,7 +228,7 @@ def _without_kept_drivers(report: Report, rigs: Iterable[bpy.types.Object]) -> R
     bones = {bone_of_path(curve.data_path) for data in owners for curve in data.drivers}
     out, known = Report(), set[tuple[str, str]]()
     for entry in report.entries:
-        if entry.code != "driver-removed" or not (entry.where in bones or (entry.where, entry.message) in known):
+        if entry.code != "bone-driver-removed" or not (entry.where in bones or (entry.where, entry.message) in known):
             out.add(entry.severity, entry.code, entry.message, entry.line, entry.where)
             known.add((entry.where, entry.message))
     return out

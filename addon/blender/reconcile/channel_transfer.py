@@ -114,7 +114,7 @@ def _report_bone_drivers(rig: bpy.types.Object, deleted: Collection[str]) -> Rep
         name = bone_of_path(curve.data_path)
         if name in deleted and not is_screw_driver_curve(curve):
             report.warn(
-                "driver-removed",
+                "bone-driver-removed",
                 Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
                 where=name,
             )

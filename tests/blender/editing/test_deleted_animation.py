@@ -146,7 +146,7 @@ def test_a_removed_driver_on_a_deleted_bone_is_reported_once(rig: Any, edit: Cal
         if obj.type == "ARMATURE" and obj.animation_data is not None
         for curve in obj.animation_data.drivers
     }
-    removed = [entry.where for entry in report.entries if entry.code == "driver-removed"]
+    removed = [entry.where for entry in report.entries if entry.code == "bone-driver-removed"]
     assert removed == [own for own in names if own not in everywhere]
 
 
