@@ -75,7 +75,7 @@ def distortion_message(rig: bpy.types.Object) -> str:
         return Message(
             "Armature: its scale was applied or bones were edited, bone {} is away from its body, so physics "
             "differs from what is shown. Undo that, and scale the armature as an object instead, or import "
-            "the file again. Update Armature fits the bones, but does not move bodies back",
+            "the file again. Update Armature restores edited bones",
             repr(moved),
         )
     return ""

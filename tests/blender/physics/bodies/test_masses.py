@@ -174,9 +174,9 @@ def test_an_applied_scale_is_reported_also_by_a_bake(blank: Any, capsys: pytest.
     capsys.readouterr()
     assert bpy.ops.knuckle.bake_physics(frame_end=3) == {"FINISHED"}
     assert "scale was applied" in capsys.readouterr().out
-    assert "Update Armature fits the bones, but does not move bodies back" in told
-    assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert progress_text(rig, blank.scene) == []
+    assert "Undo that" in told
+    with pytest.raises(RuntimeError, match="scale"):
+        bpy.ops.knuckle.refit()
 
 
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
