@@ -68,12 +68,16 @@ def strip_curves(strip: Any) -> Iterator[Any]:
 
 
 def nla_strips(data: bpy.types.AnimData) -> Iterator[Any]:
-    """Yield all NLA strips of a datablock, with those inside meta strips."""
-    todo: list[Any] = [strip for track in data.nla_tracks for strip in track.strips]
-    while todo:
-        strip = todo.pop(0)
-        todo += strip.strips
-        yield strip
+    """Yield all NLA strips of a datablock, each before those inside of it (meta strips)."""
+    for track in data.nla_tracks:
+        for strip in track.strips:
+            yield from _with_inner_strips(strip)
+
+
+def _with_inner_strips(strip: Any) -> Iterator[Any]:
+    yield strip
+    for inner in strip.strips:
+        yield from _with_inner_strips(inner)
 
 
 def set_action_copy(player: Any, action: bpy.types.Action) -> None:

@@ -26,7 +26,7 @@ from ..animation.actions import active_action, animated_curve_ids, mechanism_act
 from ..animation.fcurves import posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
-from ..animation.loops.bone_loops import LiveLoop, RigidLoop
+from ..animation.loops.bone_loops import LiveLoop
 from ..animation.loops.input_joints import choose_input_joints
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import (
@@ -56,7 +56,7 @@ from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
-from .foreign_objects import foreign_children, preserve_world_poses
+from .foreign_objects import ChannelPath, foreign_children, preserve_world_poses
 from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, set_design_pose
 
@@ -276,13 +276,19 @@ def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
     every = [loop for loop in live_solver.live_loops(rig) if isinstance(loop, LiveLoop)]
     loops = [loop for loop in every if live_solver.loop_joints(loop).intersection(joints)]
     for action in mechanism_actions(rig) if loops else ():
+        curves = posing_curves(rig, action)
         for loop in loops:
-            _key_held_inputs(rig, loop, action)
+            _key_held_inputs(rig, loop, action, curves)
 
 
-def _key_held_inputs(rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action) -> None:
-    """Key joints of a loop where it holds them in an Action; if that is active, also at the present frame."""
-    curves, now = posing_curves(rig, action), float(bpy.context.scene.frame_current_final)
+def _key_held_inputs(
+    rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action, curves: Mapping[ChannelPath, bpy.types.FCurve]
+) -> None:
+    """Key joints of a loop where it holds them in an Action with these curves by identifier.
+
+    If the Action is active, also at the present frame.
+    """
+    now = float(bpy.context.scene.frame_current_final)
     keyed = {
         (joint, channel.dof_index): curve
         for joint, own in loop.channels.items()
@@ -498,34 +504,34 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
     """Return the ids of the joints that are input joints of loops already, then those with keyframes."""
     records = [record_of(empty) for empty in parts(rig, "JOINT")]
     inputs = [each.source_id for each in records if each.source_id in present.looped and not each.joint.is_dependent]
-    return [*inputs, *(joint for action in present.actions for joint in _keyed_joints(rig, action, present.channels))]
+    curves = [posing_curves(rig, action) for action in present.actions]
+    return [*inputs, *(joint for each in curves for joint in _keyed_joints(each, present.channels))]
 
 
 def _keyed_joints(
-    rig: bpy.types.Object, action: bpy.types.Action, channels: Mapping[str, Sequence[Channel]]
+    curves: Mapping[ChannelPath, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]
 ) -> list[str]:
-    """Return the ids of the joints that unmuted curves of an Action pose, among those with channels by id."""
-    curves = posing_curves(rig, action)
+    """Return the ids of the joints that curves pose, among those with channels by id."""
     return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
 
 
 def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
     """Mute keyframes of joints that follow a closed loop which an edit closed: they would keep it open.
 
-    As many joints stay keyed as the loop has inputs, in each Action.
+    As many joints stay keyed as the loop has inputs, in each Action, input joints before others.
     """
     report, muted = Report(), dict[str, str]()
-    for loop in live_solver.live_loops(rig):
-        if isinstance(loop, RigidLoop) or live_solver.loop_joints(loop) & present.looped:
-            continue
-        for action in present.actions:
-            keyed = _keyed_joints(rig, action, loop.channels)
+    every = [loop for loop in live_solver.live_loops(rig) if isinstance(loop, LiveLoop)]
+    closed = [loop for loop in every if not live_solver.loop_joints(loop) & present.looped]
+    for action in present.actions if closed else ():
+        curves = posing_curves(rig, action)
+        for loop in closed:
+            keyed = _keyed_joints(curves, loop.channels)
             if len(keyed) <= len(loop.drivers):
                 continue
-            inputs = loop.linkage.drivers(loop.follower.present().positions, [*loop.drivers, *keyed])
-            for joint in set(keyed).difference(inputs):
+            order = [*(joint for joint in loop.drivers if joint in keyed), *keyed]
+            for joint in set(keyed).difference(loop.linkage.drivers(loop.follower.present().positions, order)):
                 muted[joint] = loop.channels[joint][0].bone
-                curves = posing_curves(rig, action)
                 for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
                     curves[place].mute = True
     if muted:

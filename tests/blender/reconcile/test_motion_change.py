@@ -612,3 +612,22 @@ def test_the_motion_that_changes_most_is_reported_first(blank: Any) -> None:
     report = set_joint_type(hinge, "prismatic")
     told = [str(each.message).split("'")[1] for each in report.entries if each.code == "motion-changed"]
     assert told == ["much", "some", "a little"]
+
+
+def test_an_action_that_keys_no_input_of_a_newly_closed_loop_keeps_a_keyed_joint(blank: Any) -> None:
+    rig = made("pumpjack.json")
+    empty = named(rig, "tail_bearing")
+    place, ends = empty.matrix_world.copy(), record_of(empty).joint
+    parent, child = ends.parent, ends.child
+    delete(empty)
+    actions = {}
+    for name, joints in (("input", ["motor"]), ("others", ["saddle_bearing", "crank_pin"])):
+        rig.animation_data_create().action = actions[name] = bpy.data.actions.new(name)
+        for each in joints:
+            for frame, value in ((1, 0.0), (20, 0.12)):
+                rig.pose.bones[each].rotation_euler.z = value
+                rig.pose.bones[each].keyframe_insert("rotation_euler", index=2, frame=frame)
+    bpy.context.scene.frame_set(1)
+    join_bodies(rig, parent, child, place, "revolute", "closing")
+    for name, action in actions.items():
+        assert len([curve for curve in action_curves(rig, action) if not curve.mute]) == 1, name
