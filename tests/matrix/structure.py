@@ -354,7 +354,7 @@ class MoveJoint(Edit):
 
     @staticmethod
     def loosened(cell: Cell, expected: Expected) -> Expected:
-        """What is expected where the moved joint is one of a loop."""
+        """Expectations where the moved joint is one of a loop."""
         if cell.scene.chord:  # what follows does so otherwise
             expected.has_motion, expected.goes_on = False, tuple(cell.scene.posed)
             expected.is_counted_anew, expected.counts_on = cell.state != "initial", tuple(cell.scene.posed)

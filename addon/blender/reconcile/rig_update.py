@@ -265,13 +265,9 @@ _HELD_TOLERANCE = 1e-5
 
 
 def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
-    """Key joints where they are seen if their closed loops hold them short of their keyframes, in every Action.
+    """Key joints where closed loops hold them short of their keyframes, in every Action: a loop that is cut does not.
 
-    A loop that is cut no longer holds them.
-
-    Args:
-        rig: The armature.
-        joints: Ids of joints that will be deleted: their loops are considered.
+    ``joints`` (ids) will be deleted: their loops are considered.
     """
     every = [loop for loop in live_solver.live_loops(rig) if isinstance(loop, LiveLoop)]
     loops = [loop for loop in every if live_solver.loop_joints(loop).intersection(joints)]

@@ -154,7 +154,7 @@ def test_a_removed_driver_on_a_deleted_bone_is_reported_once(rig: Any, edit: Cal
 
 
 def refer(rig: Any) -> dict[str, Any]:
-    """What refers to the bones of the shank and the thigh: two empties and a bone of another armature."""
+    """Objects that refer to the bones of the shank and the thigh: two empties and a bone of another armature."""
     out = {}
     for name in ("shank", "thigh"):
         lamp = out[f"lamp at {name}"] = bpy.data.objects.new(f"lamp at {name}", None)

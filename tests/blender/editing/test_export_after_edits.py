@@ -1,4 +1,4 @@
-"""What is exported right after an edit: the pose that is shown, also of loops that the file left open, and no message
+"""Exports right after an edit: the pose that is shown, also of loops that the file left open, and no message
 that says the user did what the edit did."""
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_a_typed_initial_value_is_exported_after_an_edit_of_its_loop(blank: Any)
 
 
 def said(rig: Any) -> set[str]:
-    """What an export says of the scene, and the check, without what both say of the mechanism as such."""
+    """Messages of an export and the check about the scene, without those about the mechanism as such."""
     mechanism = extract(rig)
     own = {str(finding.message) for finding in (*validate(mechanism), *find_overlaps(mechanism))}
     report = [str(entry.message) for entry in mechanism.report.entries if entry.code not in {"added", "deleted"}]

@@ -1,4 +1,4 @@
-"""What Blender's own Delete and Clear Parent do to a posed mechanism, and the check's fixes of it.
+"""Effects of Blender's own Delete and Clear Parent on a posed mechanism, and the check's fixes of these.
 
 The check names what was deleted, and after its fix all of it stands as before, with its keyframes and its file.
 """

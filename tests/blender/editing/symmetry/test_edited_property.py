@@ -182,7 +182,7 @@ def changes(before: dict[tuple[int, str], Any], after: dict[tuple[int, str], Any
 
 
 def is_same(one: Any, two: Any) -> bool:
-    """Whether two values are equal, numbers up to rounding."""
+    """Return whether two values are equal, numbers up to rounding."""
     if isinstance(one, (float, tuple)) and isinstance(two, (float, tuple)):
         return bool(np.shape(one) == np.shape(two) and np.allclose(one, two, rtol=1e-6, atol=1e-6))
     return bool(one == two)
@@ -219,7 +219,7 @@ def edit(obj: Any, record: Any, path: str) -> None:
 
 
 def expected_image(scene: str, cls: str, path: str, obj: Any, twin: Any, was: dict[str, Any]) -> dict[str, Any]:
-    """What the twin has then, which it had not: the mirror image of the property."""
+    """Return the values that the twin gets: the mirror image of the property."""
     field = path.removeprefix("record.")
     if cls == "Dof":
         return expected_dof(scene, field, record_of(obj).joint.dofs[0])
@@ -243,7 +243,7 @@ def expected_image(scene: str, cls: str, path: str, obj: Any, twin: Any, was: di
 
 
 def expected_dof(scene: str, field: str, dof: Any) -> dict[str, Any]:
-    """What the twin's degree of freedom has, whose value is ``sign`` times that of this one."""
+    """Return the values of the twin's degree of freedom, whose joint value is ``sign`` times that of this one."""
     sign = SCENES[scene].sign
     its = OPPOSITE.get(field, field) if sign < 0.0 else field
     place = "record.joint.dofs[0]."
