@@ -75,10 +75,7 @@ def transfer_channels(
         _move_curves(rig, present, moved)
     before = {place for own in present.channels.values() for channel in own for place in channel.curves()}
     present.references.convert(moved, gone & before, [channel for own in after.values() for channel in own])
-    for own in after.values():
-        for channel in own:
-            if not channel.is_single and channel.index == 0 and not present.has_same_axes(rig, channel):
-                _rotate_curves(rig, present, channel)
+    _rotate_block_curves(rig, present, edits, after)
     for joint, zero in zeros.items():
         _shift_curves(rig, present, after.get(joint, []), zero)
     for joint in present.keyed.intersection(edits):
@@ -314,15 +311,27 @@ def _move_curves(
                 _negate_curve(curve)
 
 
-def _rotate_curves(rig: bpy.types.Object, present: RigState, first: Channel) -> None:
-    """Transform the keys of a ball joint's or free block's bone whose axes in its joint's frame changed.
+def _rotate_block_curves(
+    rig: bpy.types.Object, present: RigState, edits: Mapping[str, JointEdit], after: Mapping[str, list[Channel]]
+) -> None:
+    """Transform the keys of ball joints and free blocks whose bones have other axes or another direction.
 
-    The rotation between the axes applies to locations, and to the imaginary parts of quaternions.
+    The rotation between the axes applies to locations, and to the imaginary parts of quaternions. These are negated
+    where the bone has the inverse of its previous motion; ``KeyConversion`` writes the locations of such a bone.
     """
-    turn = block_rotation(rig, first.bone).T @ present.turns[first.bone]
-    _mix_curves(rig, present, first.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, turn)
-    if first.kind == "free":
-        _mix_curves(rig, present, first.bone, "location", {0: 0.0, 1: 0.0, 2: 0.0}, turn)
+    for joint, own in after.items():
+        numbers = edits.get(joint, _UNCHANGED).numbers or {}
+        for channel, old in zip(own, present.channels.get(joint, []), strict=False):
+            if channel.is_single or channel.index:
+                continue
+            has_inverse_values = numbers.get(old.dof_index, (0, 1.0))[1] < 0.0
+            factor = -1.0 if (old.is_reversed != channel.is_reversed) != has_inverse_values else 1.0
+            if factor > 0.0 and present.has_same_axes(rig, channel):
+                continue
+            turn = block_rotation(rig, channel.bone).T @ present.turns[channel.bone]
+            _mix_curves(rig, present, channel.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, factor * turn)
+            if channel.kind == "free":
+                _mix_curves(rig, present, channel.bone, "location", {0: 0.0, 1: 0.0, 2: 0.0}, turn)
 
 
 def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channel], zero: Array) -> None:

@@ -44,8 +44,8 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
-
-
+#: A free joint that is not edited itself.
+_SAME = JointEdit(convert=lambda values: values)
 #: F-curves by data path and index.
 Curves = Mapping[tuple[str, int], bpy.types.FCurve]
 
@@ -347,9 +347,12 @@ class KeyConversion:
         self._found: list[_ConvertedKeys] = []
         self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
         self._stops = dof_stops(parts(rig, "JOINT")) if edit.joints else {}
+        self._edited = edit.joints.keys()
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
-        for joint, change in edit.joints.items():
+        free = [joint.id for joint in edit.before.joints if dof_kinds(joint) == ["free"] and None not in joint.ends]
+        self._directions = {own: present.channels[own][0].is_reversed for own in {*free} & present.channels.keys()}
+        for joint, change in ({own: _SAME for own in self._directions} | {**edit.joints}).items():
             own = present.channels.get(joint, [])
             is_retyped = joint in before and joint in after and change.values is not None and not is_compared
             is_retyped = is_retyped and dof_kinds(before[joint]) != dof_kinds(after[joint])
@@ -459,7 +462,9 @@ class KeyConversion:
             return report
         channels = servo_channels(self.rig)
         for keys in self._found:
-            self._write_keys(keys, channels.get(keys.joint, []))
+            own = channels.get(keys.joint, [])
+            if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
+                self._write_keys(keys, own)
         following = {keys.action: _following_joints(self.rig, keys.action) for keys, _is_retyped in self._solved}
         freed_keys = [
             keys

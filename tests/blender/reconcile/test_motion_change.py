@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix, Vector
+from mathutils import Euler, Matrix, Vector
 
 from addon import formats
 from addon.blender.animation.actions import stored_poses
@@ -28,8 +28,11 @@ from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint
 from addon.blender.editing.symmetry.twins import mirror_to_twins
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
+from addon.core.joint_types import JOINT_TYPES, make_dofs
+from addon.core.model import Array, Body, Joint, Mechanism
 from tests.support.holding import Seen
-from tests.support.scenes import found, made, pick
+from tests.support.holding import keyed as held_keys
+from tests.support.scenes import body, found, made, pick
 
 #: Frames, some of them between whole ones: in front of the first keyframe, at keyframes, between, behind the last.
 FRAMES = [-3.0, 1.0, 4.0, 7.5, 12.0, 18.25, 25.0, 30.0]
@@ -355,8 +358,8 @@ def test_a_closed_loop_that_an_edit_opens_or_loosens_moves_as_before(
 
 def check_poses(now: Any, before: Any) -> None:
     for frame, bodies in now.items():
-        for body, pose in bodies.items():
-            assert np.abs(pose - before[frame][body]).max() < (1e-4 if frame % 1.0 == 0.0 else 2e-2), (frame, body)
+        for own, pose in bodies.items():
+            assert np.abs(pose - before[frame][own]).max() < (1e-4 if frame % 1.0 == 0.0 else 2e-2), (frame, own)
 
 
 # ---------------------------------------------------------------- all motions of a loop
@@ -631,3 +634,42 @@ def test_an_action_that_keys_no_input_of_a_newly_closed_loop_keeps_a_keyed_joint
     join_bodies(rig, parent, child, place, "revolute", "closing")
     for name, action in actions.items():
         assert len([curve for curve in action_curves(rig, action) if not curve.mute]) == 1, name
+
+
+def chain_of_three(type_: str) -> Any:
+    """A heavy body, a light and a medium one, joined by a hinge and a joint of this type from medium to light."""
+    names, random = ("heavy", "light", "medium"), np.random.default_rng(len(type_))
+    bodies = [Body(name, name, np.eye(4), mass) for name, mass in zip(names, (9.0, 1.0, 3.0), strict=True)]
+    joints = []
+    for number, (kind, ends) in enumerate((("revolute", names[:2]), (type_, names[:0:-1]))):
+        bodies[number + 1].pose[:3, 3] = (0.3, 0.1, number + 1.0)
+        frame = np.array(Euler(random.uniform(-1.0, 1.0, 3)).to_matrix().to_4x4())
+        frame[:3, 3] = (0.1, 0.2, number + 0.5)
+        near, far = (np.linalg.inv(bodies[names.index(end)].pose) @ frame for end in ends)
+        joints.append(Joint(f"j{number}", f"joint {number}", kind, *ends, near, far, make_dofs(kind)))
+    rig = rig_in(build(Mechanism("chain", bodies=bodies, joints=joints), options=BuildOptions()))
+    bpy.context.view_layer.update()
+    return rig
+
+
+@pytest.mark.parametrize("type_", [each for each in JOINT_TYPES if make_dofs(each)])
+def test_a_joint_that_now_points_to_the_root_moves_its_bodies_as_before(blank: Any, type_: str) -> None:
+    """Deleting one joint gives the bodies behind it a root of their own, at the other end of the next joint."""
+    rig = chain_of_three(type_)
+    held_keys(rig)
+
+    def between() -> Array:
+        """The pose of the medium body on the light one at each frame."""
+        out = []
+        for frame in FRAMES:
+            bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame % 1.0)
+            light, medium = (np.array(body(rig, name).matrix_world) for name in ("light", "medium"))
+            out.append(np.linalg.inv(light) @ medium)
+        return np.array(out)
+
+    directions, before = record_of(joint(rig, "joint 1")).joint.is_reversed, between()
+    assert np.ptp(before, axis=0).max() > 0.002
+    pick(joint(rig, "joint 0"))
+    assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+    assert record_of(joint(rig, "joint 1")).joint.is_reversed != directions, "the medium body is the root"
+    assert np.abs(between() - before).max() < APART
