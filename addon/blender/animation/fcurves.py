@@ -324,6 +324,11 @@ class CurveKeys:
         """Return the mask (n,) of keys whose value is constant until the next key."""
         return self.how == CONSTANT
 
+    def held_at(self, frames: Array) -> NDArray[np.bool_]:
+        """Return the mask (n,) of frames from which the value is constant until the next key."""
+        before = np.searchsorted(self.places, frames.astype(np.float32), side="right") - 1
+        return np.where(before < 0, True, self.held[np.maximum(before, 0)])
+
 
 def is_plain_curve(curve: bpy.types.FCurve) -> bool:
     """Return whether a curve shows its keys: not muted, not baked to samples, no active modifier other than Cycles."""
@@ -442,6 +447,16 @@ def curve_coordinates(
             found = np.array([numbers(channel.bone, place) for place in channel.curves()]).T
             columns += list(pose_block_coordinates(rig, [channel], found[:, 4:], found[:, :4]).T)
     return np.array(columns).T.reshape(len(frames), len(own))
+
+
+def continues_past_keys(curve: bpy.types.FCurve) -> bool:
+    """Return whether a curve departs from the values of its keyframes outside them otherwise than by repeating them."""
+    modifiers = [modifier for modifier in curve.modifiers if not modifier.mute and not _repeats(modifier)]
+    return bool(modifiers) or curve.extrapolation == "LINEAR"
+
+
+def _repeats(modifier: Any) -> bool:
+    return modifier.type == "CYCLES" and "REPEAT_OFFSET" not in {modifier.mode_before, modifier.mode_after}
 
 
 def curve_leaves_value(curve: bpy.types.FCurve, value: float) -> bool:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit, lost_motion
-from ...core.kinematics import Tree, initial_joint_values
+from ...core.kinematics import Tree, initial_joint_values, joint_motion
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
 from ..animation.actions import active_action, has_mixed_actions, mechanism_actions, played_actions
-from ..animation.fcurves import CurveData, CurveKeys, curve_coordinates, posing_curves, read_curve, write_curve
+from ..animation.fcurves import (
+    CurveData,
+    CurveKeys,
+    continues_past_keys,
+    curve_coordinates,
+    posing_curves,
+    read_curve,
+    write_curve,
+)
 from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
@@ -289,9 +296,9 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
                 continue
             keys = [CurveKeys.of(curve) for curve in mine]
             given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
-            held = np.all([_is_held(each, given) for each in keys], axis=0)
+            held = np.all([each.held_at(given) for each in keys], axis=0)
             course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
-            if any(_continues(curve) for curve in mine):
+            if any(continues_past_keys(curve) for curve in mine):
                 given, held = _with_scene_range(given, held)
                 course = replace(course, cycles=None)
             frames = _with_frames_between(given, held)
@@ -345,17 +352,19 @@ class KeyConversion:
         """
         self.rig, self.report = rig, Report()
         self._found: list[_ConvertedKeys] = []
-        self._solved: list[tuple[_ConvertedKeys, bool]] = []  # with whether the joint got another type
+        self._solved: list[_ConvertedKeys] = []
         self._stops = dof_stops(parts(rig, "JOINT")) if edit.joints else {}
         self._edited = edit.joints.keys()
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
         before, after = joint_by_id(edit.before), joint_by_id(edit.after)
+        self._joints = after
+        changed = [own for own, joint in after.items() if own in before and joint is not before[own]]
+        self._retyped = {own for own in changed if dof_kinds(before[own]) != dof_kinds(after[own])}
         free = [joint.id for joint in edit.before.joints if dof_kinds(joint) == ["free"] and None not in joint.ends]
         self._directions = {own: present.channels[own][0].is_reversed for own in {*free} & present.channels.keys()}
         for joint, change in ({own: _SAME for own in self._directions} | {**edit.joints}).items():
             own = present.channels.get(joint, [])
-            is_retyped = joint in before and joint in after and change.values is not None and not is_compared
-            is_retyped = is_retyped and dof_kinds(before[joint]) != dof_kinds(after[joint])
+            is_retyped = joint in self._retyped and change.values is not None and not is_compared
             for action in present.actions if own and (is_retyped or change.convert is not None) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
@@ -376,18 +385,16 @@ class KeyConversion:
 
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
-        before, after = joint_by_id(edit.before), joint_by_id(edit.after)
         own = _actions_by_origin(self.rig)
         for each in motion.solved:
-            if each.joint not in after:
+            if each.joint not in self._joints:
                 continue
             action = own.get(each.action)  # a split copies every motion
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
-            is_retyped = dof_kinds(before[each.joint]) != dof_kinds(after[each.joint])
             if action is not None:
                 is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
-                self._solved.append((replace(each, action=action, values=values, is_constant=is_constant), is_retyped))
+                self._solved.append(replace(each, action=action, values=values, is_constant=is_constant))
 
     def _report_lost(
         self, action: bpy.types.Action, joint: str, frames: Sequence[float], distances: Array, angles: Array
@@ -422,7 +429,7 @@ class KeyConversion:
         assert edit.convert is not None
         keys = [CurveKeys.of(curve) for curve in mine]
         given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
-        held = np.all([_is_held(each, given) for each in keys], axis=0)
+        held = np.all([each.held_at(given) for each in keys], axis=0)
         frames = _with_frames_between(given, held)
         values = curve_coordinates(self.rig, own, curves, frames)
         for _round in range(_MAX_HALVINGS if len(frames) > 1 else 0):
@@ -465,15 +472,16 @@ class KeyConversion:
             own = channels.get(keys.joint, [])
             if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
                 self._write_keys(keys, own)
-        following = {keys.action: _following_joints(self.rig, keys.action) for keys, _is_retyped in self._solved}
-        freed_keys = [
-            keys
-            for keys, is_retyped in self._solved
-            if keys.joint not in following[keys.action] or (is_retyped and not self._follows_as_before(keys))
-        ]
+        following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
+        freed_keys = [keys for keys in self._solved if keys.joint not in following[keys.action]]
+        changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
         for keys in freed_keys:
             self._write_keys(keys, channels.get(keys.joint, []))
-        if freed_keys and has_mixed_actions(self.rig):
+        followers = [keys for keys in self._solved if keys.joint in changed and keys.joint in following[keys.action]]
+        held_keys = [keys for keys in followers if not self._follows_as_before(keys)]
+        for keys in held_keys:
+            self._write_keys(keys, channels.get(keys.joint, []))
+        if (freed_keys or held_keys) and has_mixed_actions(self.rig):
             report.warn(
                 "blended-loop-opened",
                 Message(
@@ -499,7 +507,7 @@ class KeyConversion:
         return report
 
     def _follows_as_before(self, keys: _ConvertedKeys) -> bool:
-        """Return whether a joint of another type follows its loop with the values that it had; else it is keyed too."""
+        """Return whether a joint follows its loop as it moved before; else it is keyed too."""
         curves = posing_curves(self.rig, keys.action)
         for loop in live_loops(self.rig):
             if isinstance(loop, RigidLoop):
@@ -508,7 +516,10 @@ class KeyConversion:
             elif keys.joint in loop.channels:
                 inputs = loop.given_joints(keys.action)
                 now = loop_values(self.rig, loop, inputs, curves, keys.frames).get(keys.joint)
-                return now is not None and bool(np.abs(now - keys.values).max(initial=0.0) < _FOLLOWING_TOLERANCE)
+                if now is None:
+                    return False
+                before, after = (joint_motion(self._joints[keys.joint], each) for each in (keys.values, now))
+                return bool(np.abs(after - before).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
 
     def _write_keys(self, keys: _ConvertedKeys, own: Sequence[Channel]) -> None:
@@ -548,16 +559,6 @@ def dof_kinds(joint: Joint) -> list[str]:
     return [dof.kind for dof in joint.dofs]
 
 
-def _continues(curve: bpy.types.FCurve) -> bool:
-    """Return whether a curve moves its joint beyond its keyframes otherwise than by repeating them."""
-    modifiers = [modifier for modifier in curve.modifiers if not modifier.mute and not _repeats(modifier)]
-    return bool(modifiers) or curve.extrapolation == "LINEAR"
-
-
-def _repeats(modifier: Any) -> bool:
-    return modifier.type == "CYCLES" and "REPEAT_OFFSET" not in {modifier.mode_before, modifier.mode_after}
-
-
 def _with_scene_range(given: Array, held: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
     """Return frames (n,) with the scene's first and last one, and the mask of those from which a value is held.
 
@@ -568,12 +569,6 @@ def _with_scene_range(given: Array, held: NDArray[np.bool_]) -> tuple[Array, NDA
     mask = np.zeros(len(frames), dtype=bool)
     mask[np.searchsorted(frames, given)] = held & (given < given[-1])
     return frames, mask
-
-
-def _is_held(keys: CurveKeys, frames: Array) -> NDArray[np.bool_]:
-    """Return the mask (n,) of frames from which a curve is constant until its next key."""
-    before = np.searchsorted(keys.places, frames.astype(np.float32), side="right") - 1
-    return np.where(before < 0, True, keys.held[np.maximum(before, 0)])
 
 
 def _with_frames_between(given: Array, held: NDArray[np.bool_]) -> Array:

@@ -673,3 +673,25 @@ def test_a_joint_that_now_points_to_the_root_moves_its_bodies_as_before(blank: A
     assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
     assert record_of(joint(rig, "joint 1")).joint.is_reversed != directions, "the medium body is the root"
     assert np.abs(between() - before).max() < APART
+
+
+def test_a_loop_whose_input_is_deleted_moves_as_before_also_where_no_joints_are_as_many_inputs(blank: Any) -> None:
+    """A wing on a ball joint, moved by three muscles between ball joints: any inputs are too few values or too many."""
+    rig = made("pterosaur_balljoints.jm")
+    bone = rig.pose.bones["Right Shoulder"]
+    for frame, turn in ((1, (0.05, 0.1, 0.0)), (12, (-0.1, 0.05, 0.1)), (25, (0.1, -0.1, 0.05))):
+        bone.rotation_quaternion = Euler(turn).to_quaternion()
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+    def wing() -> dict[float, Array]:
+        return {
+            frame: np.array([bodies[name] for name in ("Right Humerus", "Right Forearm", "Right Wingfinger")])
+            for frame, bodies in bodies_at(rig, FRAMES).items()
+        }
+
+    before = wing()
+    assert np.ptp(list(before.values()), axis=0).max() > 0.1
+    bpy.context.scene.frame_set(4)
+    delete(joint(rig, "Right Shoulder"))
+    after = wing()
+    assert max(np.abs(after[frame] - before[frame]).max() for frame in FRAMES) < 1e-3 * max(rig.dimensions)
