@@ -178,15 +178,15 @@ class KeyframePoses:
         largest = max(float(apart[frame, body]) / size, float(turned[frame, body]))
         if largest <= _POSE_TOLERANCE:
             return None
-        angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
+        angle = 2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0))
         name, frames = self.names[both[body]], self.frames[action]
         message = Message(
             "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
             "joints there again",
             repr(action.name),
             repr(name),
-            f"{apart[frame, body]:.3g}",
-            f"{angle:.3g}",
+            _format_change(float(apart[frame, body]), _POSE_TOLERANCE * size),
+            _format_change(angle, _POSE_TOLERANCE, np.degrees(1.0)),
             f"{frames[frame]:g}",
             count_with_noun(len(frames), "frame"),
         )
@@ -216,6 +216,11 @@ class KeyframePoses:
             poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
             out[action] = {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies) if body.active}
         return out
+
+
+def _format_change(value: float, tolerance: float, unit: float = 1.0) -> str:
+    """Format a difference in units that are ``unit`` times smaller; 0 up to a tolerance."""
+    return f"{value * unit if value > tolerance else 0.0:.3g}"
 
 
 def _actions_by_origin(rig: bpy.types.Object) -> dict[bpy.types.Action | None, bpy.types.Action]:
@@ -410,8 +415,8 @@ class KeyConversion:
                 "it there again",
                 repr(action.name),
                 repr(joint),
-                f"{distances[worst]:.3g}",
-                f"{np.degrees(angles[worst]):.3g}",
+                _format_change(distances[worst], _POSE_TOLERANCE),
+                _format_change(angles[worst], _POSE_TOLERANCE, np.degrees(1.0)),
                 f"{frames[worst]:g}",
             ),
             where=joint,
