@@ -5,7 +5,7 @@ The edits themselves are ``core.editing.joints`` and ``core.editing.limbs``; her
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal, cast
 
 import bmesh
@@ -25,7 +25,11 @@ from ...core.kinematics import joint_frame_world
 from ...core.model import Array, Mechanism, Plane, body_by_id, joint_by_id
 from ...core.report import Message, Report
 from ...core.transforms import make_pose, rotation_with_z
+from ..animation.actions import motion_actions
+from ..animation.fcurves import CurveId, copy_curve, curves_by_id
+from ..compat import action_curves
 from ..data.access import record_of
+from ..data.channels import servo_channels
 from ..data.datablocks import mesh_points
 from ..data.queries import file_name, ids_among, parts, parts_by_id
 from ..reconcile.rig_state import RigState, current_tree, joint_in_design
@@ -349,7 +353,7 @@ def free_offset(bodies: Iterable[bpy.types.Object]) -> Array:
 def copy_limb(
     rig: bpy.types.Object, limb: Limb, offset: Array, selected_parts: Collection[bpy.types.Object] | None = None
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Duplicate a limb, connected where the original is, with its own ids and the same pose.
+    """Duplicate a limb, connected where the original is, with its own ids and the same pose and keyframes.
 
     Joints that close loops with other bodies are left out and reported.
 
@@ -384,5 +388,19 @@ def copy_limb(
         offsets = limbs.mirrored_offsets(mechanism, limb, ids_among(rig, selected_parts), offset, require_plane(rig))
     edit = limbs.duplicate_limb(mechanism, limb, offsets, present.pose, keep_twins=selected_parts is not None)
     report.extend(update(rig, edit, present))
+    _copy_keyframes(rig, edit.copies)
     known = parts_by_id(rig, "BODY") | parts_by_id(rig, "JOINT")
     return [known[own] for own in edit.copies], report
+
+
+def _copy_keyframes(rig: bpy.types.Object, copies: Mapping[str, str]) -> None:
+    """Copy the keyframes of joints to their copies (``copies``: ids of originals by id), in every motion."""
+    channels, names = servo_channels(rig), dict[CurveId, tuple[CurveId, str]]()
+    for own, original in copies.items():
+        for now, was in zip(channels.get(own, ()), channels.get(original, ()), strict=False):
+            names |= {before: (after, now.bone) for before, after in zip(was.curves(), now.curves(), strict=True)}
+    for action in motion_actions(rig) if names else ():
+        curves = action_curves(rig, action)
+        for before, curve in curves_by_id(rig, action, names).items():
+            (path, index), bone = names[before]
+            copy_curve(curve, curves, path, index, bone)

@@ -16,11 +16,11 @@ from mathutils import Matrix, Vector
 
 from addon import formats
 from addon.blender.animation.pose_library import store_pose
-from addon.blender.compat import action_curves
+from addon.blender.compat import action_curves, use_action
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in, twin_of
-from addon.blender.editing.joints import copy_limb, limb_of, place_joint, swap_joint_ends
+from addon.blender.editing.joints import copy_limb, limb_objects, limb_of, place_joint, swap_joint_ends
 from addon.blender.physics.constraints.restraints import joint_force_laws
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
@@ -28,6 +28,7 @@ from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import design_openings, joint_frame_world
 from tests.support.emptied import empty_file
+from tests.support.holding import keyed
 from tests.support.scenes import found, made, now, pick, the_rig
 
 
@@ -467,6 +468,39 @@ def test_what_a_duplicated_limb_lacks_is_reported(blank: Any) -> None:
     _made, report = copy_limb(rig, limb_of(rig, [beam], whole=False), np.array([0.0, 5.0, 0.0]))
     (entry,) = [each for each in report.entries if each.code == "attachments-left-out"]
     assert f": {frames.count(frames[0])} of the limb" in str(entry.message)
+
+
+@pytest.mark.parametrize("name", ["sensor_leg.xml", "hexapod.jm", "desk_lamp.skel"])
+def test_a_duplicated_limb_moves_as_the_original_in_every_motion(blank: Any, name: str) -> None:
+    rig = made(name)
+    actions = []
+    for _number in range(2):
+        rig.animation_data_create().action = None
+        keyed(rig)
+        actions.append(rig.animation_data.action)
+        actions[-1].use_fake_user = True
+        for curve in action_curves(rig, actions[-1]):
+            curve.modifiers.new("CYCLES")
+    joint = next(e for e in parts(rig, "JOINT") if record_of(e).joint.parent and record_of(e).joint.child)
+    trunk, first = record_of(joint).joint.parent, record_of(joint).joint.child
+    limb = limb_of(rig, [first])
+    assert trunk not in limb_objects(rig, limb)
+    made_objects, _report = copy_limb(rig, limb, np.array((0.1, 0.2, 0.3)))
+    pairs = list(zip(limb_objects(rig, limb), made_objects, strict=True))
+    pairs = [pair for pair in pairs if record_of(pair[0]).role == "BODY"]
+    assert pairs
+    scene, poses = bpy.context.scene, []
+    for action in actions:
+        use_action(rig, action)
+        for frame in (1, 8, 21, 33):
+            scene.frame_set(frame)
+            on_trunk = trunk.matrix_world.inverted()
+            for original, copy in pairs:
+                apart = on_trunk @ copy.matrix_world @ (on_trunk @ original.matrix_world).inverted()
+                np.testing.assert_allclose(np.array(apart)[:3, :3], np.eye(3), atol=1e-5)
+                assert apart.translation.length == pytest.approx(float(np.linalg.norm((0.1, 0.2, 0.3))), rel=1e-4)
+            poses.append(np.array(on_trunk @ pairs[0][1].matrix_world))
+    assert np.ptp(poses, axis=0).max() > 0.01
 
 
 @pytest.mark.parametrize("alike", [True, False])
