@@ -233,3 +233,29 @@ def key_bone_paths(
                 fill_curve(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
         for index in range(4):
             fill_curve(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index])
+
+
+def with_scene_range(given: Array, held: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
+    """Return frames (n,) with the scene's first and last one, and the mask of those from which a value is held.
+
+    A curve moves before its first and after its last keyframe.
+    """
+    scene = bpy.context.scene
+    frames = np.union1d(given, [scene.frame_start, scene.frame_end])
+    mask = np.zeros(len(frames), dtype=bool)
+    mask[np.searchsorted(frames, given)] = held & (given < given[-1])
+    return frames, mask
+
+
+def with_frames_between(given: Array, held: NDArray[np.bool_]) -> Array:
+    """Return frames (n,) with all whole frames between them, except after those that are ``held`` (n,)."""
+    spans = zip(given[:-1].tolist(), given[1:].tolist(), held[:-1].tolist(), strict=True)
+    between = [np.arange(np.floor(first) + 1.0, last) for first, last, holds in spans if not holds]
+    frames = np.unique(np.concatenate([given, *between]))
+    near = np.diff(frames, prepend=-np.inf) < MIN_KEY_SPACING
+    return frames[~near | np.isin(frames, given)]
+
+
+def is_held_at(given: Array, held: NDArray[np.bool_], frames: Array) -> NDArray[np.bool_]:
+    """Return the mask (n,) of ``frames`` that follow a frame of ``given`` which is ``held``, before the next one."""
+    return held[np.searchsorted(given, frames, side="right") - 1]

@@ -26,7 +26,17 @@ from ..animation.fcurves import (
     read_curve,
     write_curve,
 )
-from ..animation.keying import CONSTANT, LINEAR, MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
+from ..animation.keying import (
+    CONSTANT,
+    LINEAR,
+    MIN_KEY_SPACING,
+    Tracks,
+    curve_tracks,
+    fill_curve,
+    is_held_at,
+    with_frames_between,
+    with_scene_range,
+)
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
@@ -304,10 +314,10 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
             held = np.all([each.held_at(given) for each in keys], axis=0)
             course = replace(read_curve(mine[0]), extrapolation="CONSTANT")
             if any(continues_past_keys(curve) for curve in mine):
-                given, held = _with_scene_range(given, held)
+                given, held = with_scene_range(given, held)
                 course = replace(course, cycles=None)
-            frames = _with_frames_between(given, held)
-            how = np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
+            frames = with_frames_between(given, held)
+            how = np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
             solved = loop_values(rig, loop, inputs, curves, frames)
             out += [
                 _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
@@ -435,14 +445,14 @@ class KeyConversion:
         keys = [CurveKeys.of(curve) for curve in mine]
         given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
         held = np.all([each.held_at(given) for each in keys], axis=0)
-        frames = _with_frames_between(given, held)
+        frames = with_frames_between(given, held)
         values = curve_coordinates(self.rig, own, curves, frames)
         for _round in range(_MAX_HALVINGS if len(frames) > 1 else 0):
             middles = 0.5 * (frames[:-1] + frames[1:])
             between = curve_coordinates(self.rig, own, curves, middles)
             bent = np.abs(between - 0.5 * (values[:-1] + values[1:])).max(axis=1) > _BEND_TOLERANCE
             bent |= np.abs(np.diff(values, axis=0)).max(axis=1) > _MAX_STEP
-            bent &= ~_is_held_at(given, held, frames)[:-1] & (np.diff(frames) > 2.0 * MIN_KEY_SPACING)
+            bent &= ~is_held_at(given, held, frames)[:-1] & (np.diff(frames) > 2.0 * MIN_KEY_SPACING)
             if not bent.any():
                 break
             frames, values = np.concatenate([frames, middles[bent]]), np.concatenate([values, between[bent]])
@@ -454,7 +464,7 @@ class KeyConversion:
                 joint,
                 frames,
                 edit.convert(_within_stops(joint, own, values, self._stops)),
-                np.where(_is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
+                np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
                 np.ptp(values, axis=0).max() < _KEY_TOLERANCE,
@@ -562,31 +572,6 @@ def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) ->
 def dof_kinds(joint: Joint) -> list[str]:
     """Return the kinds of a joint's degrees of freedom."""
     return [dof.kind for dof in joint.dofs]
-
-
-def _with_scene_range(given: Array, held: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return frames (n,) with the scene's first and last one, and the mask of those from which a value is held.
-
-    A curve moves before its first and after its last keyframe.
-    """
-    scene = bpy.context.scene
-    frames = np.union1d(given, [scene.frame_start, scene.frame_end])
-    mask = np.zeros(len(frames), dtype=bool)
-    mask[np.searchsorted(frames, given)] = held & (given < given[-1])
-    return frames, mask
-
-
-def _with_frames_between(given: Array, held: NDArray[np.bool_]) -> Array:
-    """Return frames (n,) with all whole frames between them, except after those that are ``held`` (n,)."""
-    spans = zip(given[:-1].tolist(), given[1:].tolist(), held[:-1].tolist(), strict=True)
-    between = [np.arange(np.floor(first) + 1.0, last) for first, last, holds in spans if not holds]
-    frames = np.unique(np.concatenate([given, *between]))
-    near = np.diff(frames, prepend=-np.inf) < MIN_KEY_SPACING
-    return frames[~near | np.isin(frames, given)]
-
-
-def _is_held_at(given: Array, held: NDArray[np.bool_], frames: Array) -> NDArray[np.bool_]:
-    return held[np.searchsorted(given, frames, side="right") - 1]
 
 
 def _continuous(own: Sequence[Channel], values: Array) -> Array:
