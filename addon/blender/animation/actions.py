@@ -83,6 +83,11 @@ def played_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     return list(dict.fromkeys(action for action in every if action is not None))
 
 
+def is_linked_action(action: bpy.types.Action) -> bool:
+    """Return whether an Action is from another file, so that Blender keeps no edits of its curves."""
+    return action.library is not None or action.override_library is not None
+
+
 def mechanism_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """Return every Action that an edit of a mechanism has to follow, by name.
 
@@ -93,7 +98,7 @@ def mechanism_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     return [
         action
         for action in bpy.data.actions
-        if action.library is None
+        if not is_linked_action(action)
         and (
             action in played
             or (

@@ -17,6 +17,7 @@ from ...core.model import Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, count_with_noun, join_messages
 from ..animation.actions import (
     action_users,
+    is_linked_action,
     mechanism_actions,
     play_copy,
     play_merged,
@@ -402,10 +403,10 @@ def _separate_actions(rig: bpy.types.Object, other: bpy.types.Object) -> Report:
     report, own = Report(), played_actions(other)
     for action in dict.fromkeys((*mechanism_actions(other), *own)):
         sharing = [each for each in action_users(other, action) if each != rig]
-        if action.library is None and (not sharing or (action not in own and _others_play(other, action))):
+        if not is_linked_action(action) and (not sharing or (action not in own and _others_play(other, action))):
             continue
         copy = action.copy()
-        copy.use_fake_user = action.library is None and (action.use_fake_user or action not in own)
+        copy.use_fake_user = not is_linked_action(action) and (action.use_fake_user or action not in own)
         action_record(copy).model = model_uid(other)
         play_copy(other, action, copy)
         names = repr(action.name), repr(other.name), repr(copy.name)
@@ -450,9 +451,7 @@ def _merge_motions(
     pairs, unused = _split_pairs(rig, other, mine, theirs), list[bpy.types.Action]()
     for action in theirs:
         curves = [*(action_curves(other, action, create=False) or ())]
-        goes = {
-            (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
-        }
+        goes = {(each.data_path, each.array_index): each for each in curves if bone_of_path(each.data_path) in bones}
         goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
         partner = _partner(rig, other, action, mine, pairs.get(action), goes_to.values())
         there = action_curves(rig, partner) if partner is not None else None
@@ -549,7 +548,7 @@ def _partner(
 
 def _plays_linked(rig: bpy.types.Object) -> bool:
     data = rig.animation_data
-    return data is not None and data.action is not None and data.action.library is not None
+    return data is not None and data.action is not None and is_linked_action(data.action)
 
 
 def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:

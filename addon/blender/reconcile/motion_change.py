@@ -16,7 +16,7 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
-from ..animation.actions import active_action, has_mixed_actions, mechanism_actions, played_actions
+from ..animation.actions import active_action, has_mixed_actions, is_linked_action, mechanism_actions, played_actions
 from ..animation.fcurves import (
     CurveData,
     CurveKeys,
@@ -107,7 +107,8 @@ class _ConvertedKeys:
 class KeyframePoses:
     """Motions of a mechanism whose joints will be edited: poses of bodies, and values of joints that follow loops.
 
-    All Actions are compared: those that play, those of NLA strips, others and stored poses. Costs nothing without any.
+    All Actions are compared: those that play, those of NLA strips, others and stored poses; linked ones if they play.
+    Costs nothing without any.
 
     Attributes:
         rig: The armature.
@@ -125,7 +126,7 @@ class KeyframePoses:
         self.frames = dict[bpy.types.Action, list[float]]()
         channels = (present.channels | root_channels(rig)).values() if joints else ()  # any may move what they release
         places = {place for own in channels for each in own for place in each.curves()}
-        for action in present.actions if places else ():
+        for action in dict.fromkeys((*present.actions, *played_actions(rig))) if places else ():
             curves = posing_curves(rig, action, places).values()
             keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
             if keys:
@@ -190,15 +191,18 @@ class KeyframePoses:
             return None
         angle = 2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0))
         name, frames = self.names[both[body]], self.frames[action]
+        remedy = Message("Keyframe the joints there again")
+        if is_linked_action(action):
+            remedy = Message("The Action is linked: keyframe the joints in its file, or make it local")
         message = Message(
-            "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). Keyframe the "
-            "joints there again",
+            "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). {}",
             repr(action.name),
             repr(name),
             _format_change(float(apart[frame, body]), _POSE_TOLERANCE * size),
             _format_change(angle, _POSE_TOLERANCE, np.degrees(1.0)),
             f"{frames[frame]:g}",
             count_with_noun(len(frames), "frame"),
+            remedy,
         )
         return largest, name, message
 

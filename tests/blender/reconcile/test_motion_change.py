@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -695,3 +696,31 @@ def test_a_loop_whose_input_is_deleted_moves_as_before_also_where_no_joints_are_
     delete(joint(rig, "Right Shoulder"))
     after = wing()
     assert max(np.abs(after[frame] - before[frame]).max() for frame in FRAMES) < 1e-3 * max(rig.dimensions)
+
+
+@pytest.mark.parametrize("overrides", [False, True])
+def test_a_linked_action_that_plays_is_not_edited_and_what_it_loses_is_reported(
+    blank: Any, tmp_path: Path, overrides: bool
+) -> None:
+    path = str(tmp_path / "library.blend")
+    rig = made("rover.jm")
+    hinge = joint(rig, "Left Steering")
+    key(rig, hinge, {1.0: 0.0, 12.0: 0.4}, "LINEAR")
+    local = rig.animation_data.action
+    bpy.data.libraries.write(path, {local}, fake_user=True)
+    rig.animation_data.action = None
+    bpy.data.actions.remove(local)
+    with bpy.data.libraries.load(path, link=True) as (there, here):
+        here.actions = there.actions
+    action = here.actions[0].override_create(remap_local_usages=True) if overrides else here.actions[0]
+    use_action(rig, action)
+
+    def keys() -> list[Any]:
+        return [(c.data_path, *(tuple(point.co) for point in c.keyframe_points)) for c in all_curves(action)]
+
+    before, seen = keys(), motion(rig)
+    report = set_joint_type(hinge, "prismatic")
+    assert keys() == before
+    assert apart(seen, motion(rig)) > 0.01
+    (entry,) = [each for each in report.entries if each.code == "motion-changed"]
+    assert "is linked" in str(entry.message)
