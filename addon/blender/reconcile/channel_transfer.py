@@ -322,13 +322,13 @@ def _rotate_block_curves(
     for joint, own in after.items():
         numbers = edits.get(joint, _UNCHANGED).numbers or {}
         for channel, old in zip(own, present.channels.get(joint, []), strict=False):
-            if channel.is_single or channel.index:
+            if channel.is_single or channel.index or old.is_single:
                 continue
             has_inverse_values = numbers.get(old.dof_index, (0, 1.0))[1] < 0.0
             factor = -1.0 if (old.is_reversed != channel.is_reversed) != has_inverse_values else 1.0
             if factor > 0.0 and present.has_same_axes(rig, channel):
                 continue
-            turn = block_rotation(rig, channel.bone).T @ present.turns[channel.bone]
+            turn = block_rotation(rig, channel.bone).T @ present.turns[old.bone]
             _mix_curves(rig, present, channel.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, factor * turn)
             if channel.kind == "free":
                 _mix_curves(rig, present, channel.bone, "location", {0: 0.0, 1: 0.0, 2: 0.0}, turn)
