@@ -492,11 +492,12 @@ class KeyConversion:
             if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
                 self._write_keys(keys, own)
         following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
-        freed_keys = [keys for keys in self._solved if keys.joint not in following[keys.action]]
+        posed = [keys for keys in self._solved if keys.joint in channels]  # a joint that closes a loop has none
+        freed_keys = [keys for keys in posed if keys.joint not in following[keys.action]]
         changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
         for keys in freed_keys:
             self._write_keys(keys, channels.get(keys.joint, []))
-        followers = [keys for keys in self._solved if keys.joint in changed and keys.joint in following[keys.action]]
+        followers = [keys for keys in posed if keys.joint in changed and keys.joint in following[keys.action]]
         held_keys = [keys for keys in followers if not self._follows_as_before(keys)]
         for keys in held_keys:
             self._write_keys(keys, channels.get(keys.joint, []))

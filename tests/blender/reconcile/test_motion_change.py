@@ -724,3 +724,16 @@ def test_a_linked_action_that_plays_is_not_edited_and_what_it_loses_is_reported(
     assert apart(seen, motion(rig)) > 0.01
     (entry,) = [each for each in report.entries if each.code == "motion-changed"]
     assert "is linked" in str(entry.message)
+
+
+@pytest.mark.parametrize("name", ["pumpjack.json", "slider_crank_extra_dof.json"])
+def test_swapping_a_joint_of_a_loop_keys_no_joint_that_follows(blank: Any, name: str) -> None:
+    rig = made(name)
+    held_keys(rig)
+    before, seen = {(c.data_path, c.array_index) for c in all_curves(rig.animation_data.action)}, motion(rig)
+    joints = [each for each in parts(rig, "JOINT") if record_of(each).joint.parent and record_of(each).joint.child]
+    assert any(record_of(each).joint.loop for each in joints)
+    for each in joints:
+        swap_joint_ends(each)
+        assert {(c.data_path, c.array_index) for c in all_curves(rig.animation_data.action)} == before, each.name
+    assert apart(seen, motion(rig)) < 1e-2, "a loop that cannot follow its keyframes is held about where it was"
