@@ -54,6 +54,7 @@ from ..data.queries import (
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
+from ..reconcile.bone_references import copy_bone_constraints, follow_bones, mute_bone_constraints
 from ..reconcile.channel_transfer import remove_bone_animation, remove_empty_actions
 from ..reconcile.foreign_objects import (
     BoneSlot,
@@ -63,11 +64,8 @@ from ..reconcile.foreign_objects import (
     attached_parts,
     bone_slots,
     carried_bones,
-    copy_bone_constraints,
-    follow_bones,
     foreign_children,
     is_part_of,
-    mute_bone_constraints,
     preserve_world_poses,
     separate_collections,
     transfer_foreign_objects,

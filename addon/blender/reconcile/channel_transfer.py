@@ -25,7 +25,7 @@ from ..data.queries import joint_bones, parts
 from ..events.signals import writing_records
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
-from .foreign_objects import ChannelPath
+from .bone_references import ChannelPath
 from .rig_state import RigState
 
 _NO_ZERO_SHIFTS: Mapping[str, Array] = {}

@@ -55,8 +55,9 @@ from ..scene.read.applied_transforms import applied_upright
 from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, moved_joints
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
+from .bone_references import ChannelPath
 from .channel_transfer import shift_zeros, transfer_channels
-from .foreign_objects import ChannelPath, foreign_children, preserve_world_poses
+from .foreign_objects import foreign_children, preserve_world_poses
 from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, set_design_pose
 

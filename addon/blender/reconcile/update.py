@@ -47,6 +47,7 @@ from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
 from ..scene.placement import make_plan
 from ..scene.read.mechanism import extract
+from .bone_references import report_lost_references
 from .channel_transfer import remove_bone_animation, remove_empty_actions
 from .foreign_objects import (
     AdoptedMesh,
@@ -55,7 +56,6 @@ from .foreign_objects import (
     armature_slots,
     attached_objects,
     preserve_world_poses,
-    report_lost_references,
 )
 from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
