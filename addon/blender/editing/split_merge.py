@@ -34,7 +34,6 @@ from ..compat import (
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
     bone_of_path,
-    is_screw_driver_curve,
     path_with_renamed_bone,
     servo_channels,
 )
@@ -54,7 +53,12 @@ from ..data.queries import (
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
-from ..reconcile.bone_references import copy_bone_constraints, follow_bones, mute_bone_constraints
+from ..reconcile.bone_references import (
+    copy_bone_constraints,
+    copy_bone_drivers,
+    follow_bones,
+    mute_bone_constraints,
+)
 from ..reconcile.channel_transfer import remove_bone_animation, remove_empty_actions
 from ..reconcile.foreign_objects import (
     BoneSlot,
@@ -477,7 +481,7 @@ def _merge_motions(
             transfer_motions(other, [action], goes_to, model_uid(rig))  # it stays a motion of its own as well
             action.use_fake_user = True
     report.extend(play_merged(rig, other, joined))
-    _copy_drivers(rig, other, places, bones)
+    copy_bone_drivers(other, rig, bones, places)
     if whole:
         report.warn(
             "object-motion-lost",
@@ -554,16 +558,6 @@ def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
     """Return whether a split made one of two Actions of the other, or both of a third."""
     first, second = action_record(one).split_from, action_record(other).split_from
     return other == first or one == second or (first is not None and first == second)
-
-
-def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:
-    """Copy the user's drivers of bones of a merged mechanism to the bones of the mechanism that has them now."""
-    for curve in other.animation_data.drivers if other.animation_data is not None else ():
-        if is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in bones:
-            continue
-        made = rig.animation_data_create().drivers.from_existing(src_driver=curve)
-        path = path_with_renamed_bone(curve.data_path, bones)
-        made.data_path, made.array_index = places.get((curve.data_path, curve.array_index), (path, curve.array_index))
 
 
 def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:

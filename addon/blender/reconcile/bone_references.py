@@ -13,6 +13,7 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ...core.report import Message, Report
+from ..animation.fcurves import CurveId, curve_id
 from ..data.access import armature_of
 from ..data.channels import Channel, bone_of_path, bone_path, is_screw_driver_curve, path_with_renamed_bone
 from ..data.datablocks import still_exists
@@ -60,22 +61,15 @@ class BoneReference:
 
 def bone_references(rig: bpy.types.Object) -> Iterator[BoneReference]:
     """Yield all constraints and drivers of the .blend that refer to bones of an armature object."""
-    for user in _users(rig):
-        posed = user.pose.bones if isinstance(user, bpy.types.Object) and user.pose is not None else ()
-        for owner in (user, *posed) if isinstance(user, bpy.types.Object) else ():
-            bone = "" if owner == user else owner.name
-            for constraint in owner.constraints:
-                for held in (constraint, *(constraint.targets if constraint.type == "ARMATURE" else ())):
-                    for end in ("target", "pole_target"):
-                        name = getattr(held, f"{end[:-6]}subtarget", "")
-                        if name and getattr(held, end, None) == rig:
-                            yield BoneReference(user, bone, constraint.name, name, held, end)
+    for obj, posed, constraint in _constraints(rig):
+        for holder in (constraint, *(constraint.targets if constraint.type == "ARMATURE" else ())):
+            for end in ("target", "pole_target"):
+                if bone := _target_bone(holder, rig, end):
+                    yield BoneReference(obj, posed, constraint.name, bone, holder, end)
     for owner, curve in _drivers(rig):
         driven = bone_of_path(curve.data_path) if owner.id_type == "OBJECT" else ""
-        for source in (source for variable in curve.driver.variables for source in variable.targets):
-            name = source.bone_target or bone_of_path(source.data_path)
-            if name and source.id == rig:
-                yield BoneReference(owner, driven, curve.data_path, name, source, "id")
+        for source, bone in _bone_sources(curve, rig):
+            yield BoneReference(owner, driven, curve.data_path, bone, source, "id")
 
 
 def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[str, str]) -> None:
@@ -119,32 +113,32 @@ def report_lost_references(rig: bpy.types.Object, deleted: Collection[str]) -> R
     return report
 
 
-#: Data path and index of a channel.
-ChannelPath = tuple[str, int]
 #: Object that owns a constraint, name of its bone if it is on one, and name of the constraint.
-ConstraintKey = tuple[bpy.types.Object, str, str]
+_ConstraintKey = tuple[bpy.types.Object, str, str]
 _MAX_EXPRESSION_LENGTH = 255  # of Blender
 
 
-def convert_transformation(constraint: Any, read: Sequence[float], written: Sequence[float]) -> None:
+def _convert_transformation(constraint: Any, read: Sequence[float], written: Sequence[float]) -> None:
     """Convert a Transformation constraint to other signs of the axes (3,) that it reads and of those that it moves."""
     maps = {letter: getattr(constraint, f"map_to_{letter}_from").lower() for letter in "xyz"}
     for axis, sign in zip("xyz", read, strict=True):
         for kind in ("", "_rot") if sign < 0.0 else ():
-            low, high = (f"from_{end}_{axis}{kind}" for end in ("min", "max"))
-            ends = -getattr(constraint, high), -getattr(constraint, low)
-            setattr(constraint, low, ends[0])
-            setattr(constraint, high, ends[1])
+            _scale_range(constraint, "from", axis + kind, -1.0, is_reversed=True)
     for axis, sign in zip("xyz", written, strict=True):
         is_reversed = read["xyz".index(maps[axis])] < 0.0 and constraint.map_from != "SCALE"
         for kind, factor in (("", sign), ("_rot", sign), ("_scale", 1.0)):
-            low, high = (f"to_{end}_{axis}{kind}" for end in ("min", "max"))
-            ends = factor * getattr(constraint, low), factor * getattr(constraint, high)
-            for name, value in zip((low, high), reversed(ends) if is_reversed else ends, strict=True):
-                setattr(constraint, name, value)
+            _scale_range(constraint, "to", axis + kind, factor, is_reversed)
 
 
-def negate_variable(driver: bpy.types.Driver, name: str) -> bool:
+def _scale_range(constraint: Any, side: str, channel: str, factor: float, is_reversed: bool) -> None:
+    """Multiply the ends of a range of a Transformation constraint by a factor, and swap them where it is reversed."""
+    low, high = (f"{side}_{end}_{channel}" for end in ("min", "max"))
+    ends = factor * getattr(constraint, low), factor * getattr(constraint, high)
+    for name, value in zip((low, high), reversed(ends) if is_reversed else ends, strict=True):
+        setattr(constraint, name, value)
+
+
+def _negate_variable(driver: bpy.types.Driver, name: str) -> bool:
     """Change a driver to use the negative of a variable; return False where its expression would be too long."""
     text, names = driver.expression, [variable.name for variable in driver.variables]
     if driver.type in {"SUM", "AVERAGE"}:
@@ -176,21 +170,23 @@ def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, Any]]:
                 yield owner, curve
 
 
-def drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
+def _bone_sources(curve: bpy.types.FCurve, rig: bpy.types.Object) -> Iterator[tuple[Any, str]]:
+    """Yield the targets of a driver's variables that are bones of an armature object, with the names of the bones."""
+    assert curve.driver is not None
+    for source in (source for variable in curve.driver.variables for source in variable.targets):
+        bone = source.bone_target or bone_of_path(source.data_path)
+        if bone and source.id == rig:
+            yield source, bone
+
+
+def _drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
     """Yield the user's drivers that read a bone of an armature object, each with its owner."""
     for owner, curve in _drivers(rig):
-        sources = [source for variable in curve.driver.variables for source in variable.targets]
-        reads = any(each.id == rig and (each.bone_target or bone_of_path(each.data_path)) for each in sources)
-        if reads and not is_screw_driver_curve(curve):
+        if any(_bone_sources(curve, rig)) and not is_screw_driver_curve(curve):
             yield owner, curve
 
 
-def place_of(curve: bpy.types.FCurve) -> ChannelPath:
-    """Return what a driver drives."""
-    return curve.data_path, curve.array_index
-
-
-def driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
+def _driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
     """Return the evaluated value of a driven property; None where there is none, or it is no number."""
     evaluated = owner.evaluated_get(bpy.context.evaluated_depsgraph_get())
     try:
@@ -203,31 +199,99 @@ def driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
         return None
 
 
-def is_bone_target(constraint: Any, rig: bpy.types.Object) -> bool:
-    """Return whether a constraint reads a bone of an armature object."""
-    reads = "subtarget" in constraint.bl_rna.properties.keys()  # noqa: SIM118 - Blender's collection of properties
-    return reads and constraint.target == rig and bool(constraint.subtarget)
+def _constraints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str, Any]]:
+    """Yield the constraints of the objects that refer to an armature object, and of its own bones.
+
+    Each with its object and the name of its bone, which is empty where it is on the object.
+    """
+    for obj in _users(rig):
+        if isinstance(obj, bpy.types.Object):
+            yield from ((obj, "", constraint) for constraint in obj.constraints)
+            for pose in obj.pose.bones if obj.pose is not None else ():
+                yield from ((obj, pose.name, constraint) for constraint in pose.constraints)
 
 
-def constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[ConstraintKey, Any]]:
+def _target_bone(holder: Any, rig: bpy.types.Object, end: str = "target") -> str:
+    """Return the bone of an armature object that a constraint, or a target of one, refers to; empty: none."""
+    bone: str = getattr(holder, f"{end[:-6]}subtarget", "")
+    return bone if bone and getattr(holder, end, None) == rig else ""
+
+
+def _constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[_ConstraintKey, Any]]:
     """Yield the user's constraints that read a bone of an armature object or are on a bone of its mechanism."""
     own = mechanism_bones(rig)
-    for obj in _users(rig):
-        if not isinstance(obj, bpy.types.Object):
-            continue
-        for constraint in obj.constraints:
-            if is_bone_target(constraint, rig) and not is_body_key_constraint(constraint):
-                yield (obj, "", constraint.name), constraint
-        for pose in obj.pose.bones if obj.pose is not None else ():
-            for constraint in pose.constraints:
-                is_own = obj == rig and pose.name in own and not is_stop_constraint(constraint)
-                if is_own or is_bone_target(constraint, rig):
-                    yield (obj, pose.name, constraint.name), constraint
+    for obj, bone, constraint in _constraints(rig):
+        is_own = obj == rig and bone in own and not is_stop_constraint(constraint)
+        if is_own or (_target_bone(constraint, rig) and (bone or not is_body_key_constraint(constraint))):
+            yield (obj, bone, constraint.name), constraint
+
+
+def _user_constraints(pose: bpy.types.PoseBone) -> list[bpy.types.Constraint]:
+    return [constraint for constraint in pose.constraints if not is_stop_constraint(constraint)]
+
+
+def user_drivers(rig: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """Return the user's drivers of properties of an armature object and its bones."""
+    drivers = rig.animation_data.drivers if rig.animation_data is not None else ()
+    return [curve for curve in drivers if not is_screw_driver_curve(curve)]
+
+
+def report_removed_drivers(
+    rig: bpy.types.Object,
+    bones: Collection[str],
+    gone: Collection[CurveId] = (),
+    remaining: Iterable[Sequence[Channel]] = (),
+) -> Report:
+    """Report the user's drivers of what an edit removes.
+
+    Args:
+        rig: The armature.
+        bones: Names of bones that are deleted, or replaced by others of the same names.
+        gone: Identifiers of channels that pose no joint any more.
+        remaining: Previous channels of the joints that remain, for each joint.
+    """
+    report, drivers = Report(), user_drivers(rig)
+    removed = {curve_id(curve) for curve in drivers}.intersection(gone)
+    for channels in remaining if removed else ():
+        if any(each in removed for channel in channels for each in channel.curves()):
+            name = channels[0].bone
+            report.warn(
+                "driver-removed",
+                Message("{}: its driver is removed, the joint has no such channel any more", repr(name)),
+                where=name,
+            )
+    for curve in drivers:
+        name = bone_of_path(curve.data_path)
+        if name in bones:
+            report.warn(
+                "bone-driver-removed",
+                Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
+                where=name,
+            )
+    return report
+
+
+def copy_bone_drivers(
+    rig: bpy.types.Object, to: bpy.types.Object, bones: Mapping[str, str], channels: Mapping[CurveId, CurveId]
+) -> None:
+    """Copy the user's drivers of a mechanism's bones to those of another.
+
+    Args:
+        rig: The armature.
+        to: The other armature.
+        bones: Names of its bones by those of the bones that they replace.
+        channels: New identifiers of channels that do not only get the new name of their bone, by previous ones.
+    """
+    for curve in user_drivers(rig):
+        if bone_of_path(curve.data_path) in bones:
+            copied = to.animation_data_create().drivers.from_existing(src_driver=curve)
+            same = path_with_renamed_bone(curve.data_path, bones), curve.array_index
+            copied.data_path, copied.array_index = channels.get(curve_id(curve), same)
 
 
 def mute_bone_constraints(rig: bpy.types.Object) -> set[tuple[str, str]]:
     """Mute the user's constraints on a mechanism's bones; return those that acted, by bone and name."""
-    every = [(pose, each) for pose in rig.pose.bones for each in pose.constraints if not is_stop_constraint(each)]
+    every = [(pose, constraint) for pose in rig.pose.bones for constraint in _user_constraints(pose)]
     acting = {(pose.name, constraint.name) for pose, constraint in every if not constraint.mute}
     for _pose, constraint in every:
         constraint.mute = True
@@ -246,15 +310,14 @@ def copy_bone_constraints(
         acting: Bones and names of constraints that acted (``mute_bone_constraints``).
     """
     for name, new_name in bones.items():
-        for constraint in rig.pose.bones[name].constraints:
-            if not is_stop_constraint(constraint):
-                to.pose.bones[new_name].constraints.copy(constraint).mute = (name, constraint.name) not in acting
+        for constraint in _user_constraints(rig.pose.bones[name]):
+            to.pose.bones[new_name].constraints.copy(constraint).mute = (name, constraint.name) not in acting
 
 
 # ---------------------------------------------------------------- drivers and constraints that depend on bones
 
-#: Data path and index of a channel after an edit, and the factor of its values.
-_ChannelFactor = tuple[ChannelPath, float]
+#: Identifier of a channel after an edit, and the factor of its values.
+MovedChannel = tuple[CurveId, float]
 #: Difference (rad, length units, entries of matrices), relative to values above 1, up to which results are the same.
 _SAME_RESULT = 1e-4
 _AXES = "XYZ"
@@ -285,9 +348,9 @@ class BoneReferences:
     def __init__(self, rig: bpy.types.Object) -> None:
         self.rig = rig
         self.drivers = {
-            (owner, place_of(curve)): driven_value(owner, *place_of(curve)) for owner, curve in drivers_reading(rig)
+            (owner, curve_id(curve)): _driven_value(owner, *curve_id(curve)) for owner, curve in _drivers_reading(rig)
         }
-        found = [key for key, _constraint in constraints_on_bones(rig)]
+        found = [key for key, _constraint in _constraints_on_bones(rig)]
         bodies = _bodies_by_bone(rig) if found else {}
         self.constraints = {key: _owner_pose(rig, *key[:2], bodies) for key in found}
         self.rests: dict[str, Array] = {}
@@ -296,11 +359,11 @@ class BoneReferences:
             every = {name: rig.pose.bones[name] for name in mechanism_bones(rig)}
             self.rests = {name: np.array(pose.bone.matrix_local) for name, pose in every.items()}
             self.poses = {name: np.array(pose.matrix) for name, pose in every.items()}
-        self._going: dict[ChannelPath, _ChannelFactor] = {}
-        self._lost = set[tuple[bpy.types.ID, ChannelPath]]()
+        self._moved: dict[CurveId, MovedChannel] = {}
+        self._lost = set[tuple[bpy.types.ID, CurveId]]()
 
     def convert(
-        self, moved: Mapping[ChannelPath, _ChannelFactor], gone: Collection[ChannelPath], channels: Iterable[Channel]
+        self, moved: Mapping[CurveId, MovedChannel], gone: Collection[CurveId], channels: Iterable[Channel]
     ) -> None:
         """Convert drivers and constraints after the bones were planned again.
 
@@ -311,14 +374,14 @@ class BoneReferences:
         """
         if not self.rests:
             return
-        self._going = {place: to for place, to in moved.items() if to != (place, 1.0)}
+        self._moved = {old: new for old, new in moved.items() if new != (old, 1.0)}
         kinds = {(channel.bone, channel.prop in _ROTATIONS) for channel in channels}
-        for owner, curve in drivers_reading(self.rig):
+        for owner, curve in _drivers_reading(self.rig):
             assert curve.driver is not None
             for variable in curve.driver.variables:
                 if not self._convert_variable(curve.driver, variable, gone, kinds):
-                    self._lost.add((owner, place_of(curve)))
-        for (_owner, bone, _name), constraint in constraints_on_bones(self.rig):
+                    self._lost.add((owner, curve_id(curve)))
+        for (_owner, bone, _name), constraint in _constraints_on_bones(self.rig):
             self._convert_constraint(constraint, bone)
 
     def finish(self) -> Report:
@@ -327,7 +390,7 @@ class BoneReferences:
         if not self.rests:
             return report
         bpy.context.view_layer.update()
-        for _key, constraint in constraints_on_bones(self.rig):
+        for _key, constraint in _constraints_on_bones(self.rig):
             if constraint.type == "CHILD_OF" and constraint.target == self.rig:
                 self._convert_child_of(constraint)
         bpy.context.view_layer.update()
@@ -338,18 +401,18 @@ class BoneReferences:
 
     # ------------------------------------------------------------ conversion
 
-    def _factor(self, bone: str, prop: str, index: int) -> _ChannelFactor:
+    def _moved_channel(self, bone: str, prop: str, index: int) -> MovedChannel:
         """Return where a channel of a bone is now, and the factor of its values."""
-        place = bone_path(bone, prop), index
-        if place in self._going:
-            return self._going[place]
+        channel = bone_path(bone, prop), index
+        if channel in self._moved:
+            return self._moved[channel]
         axis = index - 1 if prop == "rotation_quaternion" else index
-        return place, 1.0 if axis < 0 else self._signs(bone)[axis]
+        return channel, 1.0 if axis < 0 else self._signs(bone)[axis]
 
     def _signs(self, bone: str) -> tuple[float, float, float]:
         """Return the factors of a bone's X, Y and Z values: -1 for axes that point against what they were.
 
-        All are 1 where the bone was not turned by a half turn about one of its axes.
+        All are 1 where the bone was not turned by a half turn about one of its axes, and for no bone (empty name).
         """
         now = armature_of(self.rig).bones.get(bone)
         if bone not in self.rests or now is None:
@@ -362,7 +425,7 @@ class BoneReferences:
         self,
         driver: bpy.types.Driver,
         variable: Any,
-        gone: Collection[ChannelPath],
+        gone: Collection[CurveId],
         kinds: Collection[tuple[str, bool]],
     ) -> bool:
         """Convert a variable of a driver that reads a channel of a bone, or the bone in its own axes.
@@ -379,43 +442,38 @@ class BoneReferences:
         source, is_single = variable.targets[0], variable.type == "SINGLE_PROP"
         path, _bracket, end = source.data_path.removesuffix("]").rpartition("[")
         if source.id == self.rig and is_single and bone_of_path(path) and end.isdigit():
-            place = path, int(end)
+            bone, prop, index = bone_of_path(path), path.rpartition(".")[2], int(end)
         elif source.id == self.rig and variable.type == "TRANSFORMS" and source.transform_type in _TRANSFORM_CHANNELS:
             if source.transform_space not in {"LOCAL_SPACE", "TRANSFORM_SPACE"}:
                 return True
-            prop, index = _TRANSFORM_CHANNELS[source.transform_type]
-            place = bone_path(source.bone_target, prop), index
+            bone, (prop, index) = source.bone_target, _TRANSFORM_CHANNELS[source.transform_type]
+            path = bone_path(bone, prop)
         else:
             return True
-        now, factor = self._factor(bone_of_path(place[0]), place[0].rpartition(".")[2], place[1])
-        is_rotation = place[0].rpartition(".")[2] in _ROTATIONS
-        if place in gone and (is_single or (source.bone_target, is_rotation) not in kinds):
+        (new_path, new_index), factor = self._moved_channel(bone, prop, index)
+        if (path, index) in gone and (is_single or (bone, prop in _ROTATIONS) not in kinds):
             return False
-        if now != place and is_single:
-            source.data_path = f"{now[0]}[{now[1]}]"
-        elif now != place:
-            kind = "LOC" if now[0].endswith(".location") else "ROT"
-            source.bone_target, source.transform_type = bone_of_path(now[0]), f"{kind}_{_AXES[now[1]]}"
-        return factor > 0.0 or negate_variable(driver, variable.name)
+        if (new_path, new_index) != (path, index) and is_single:
+            source.data_path = f"{new_path}[{new_index}]"
+        elif (new_path, new_index) != (path, index):
+            kind = "LOC" if new_path.endswith(".location") else "ROT"
+            source.bone_target, source.transform_type = bone_of_path(new_path), f"{kind}_{_AXES[new_index]}"
+        return factor > 0.0 or _negate_variable(driver, variable.name)
 
     def _convert_constraint(self, constraint: Any, bone: str) -> None:
         """Convert a constraint that reads a bone in its own axes, or limits or moves one (``bone``) in these."""
-        reads = is_bone_target(constraint, self.rig) and constraint.target_space == "LOCAL"
-        writes = bool(bone) and constraint.owner_space == "LOCAL"
-        read, written = (
-            self._signs(name) if is_own else (1.0, 1.0, 1.0)
-            for name, is_own in ((constraint.subtarget if reads else "", reads), (bone, writes))
-        )
+        target = _target_bone(constraint, self.rig)
+        read = self._signs(target if target and constraint.target_space == "LOCAL" else "")
+        written = self._signs(bone if constraint.owner_space == "LOCAL" else "")
         if constraint.type in {"LIMIT_ROTATION", "LIMIT_LOCATION"}:
-            every = zip(read_ranges(constraint), written, strict=True)
-            ranges = tuple(span if sign > 0.0 else _negated(span) for span, sign in every)
-            write_ranges(constraint, ranges)
+            ranges = zip(read_ranges(constraint), written, strict=True)
+            write_ranges(constraint, tuple(each if sign > 0.0 else _negated(each) for each, sign in ranges))
         elif constraint.type in {"COPY_ROTATION", "COPY_LOCATION"}:
             for axis, sign, other in zip("xyz", read, written, strict=True):
                 if sign * other < 0.0:
                     setattr(constraint, f"invert_{axis}", not getattr(constraint, f"invert_{axis}"))
         elif constraint.type == "TRANSFORM":
-            convert_transformation(constraint, read, written)
+            _convert_transformation(constraint, read, written)
         elif constraint.type == "ACTION" and constraint.transform_channel[-1] in _AXES:
             sign = read[_AXES.index(constraint.transform_channel[-1])]
             if not constraint.transform_channel.startswith("SCALE"):
@@ -437,8 +495,8 @@ class BoneReferences:
         for (owner, was), before in self.drivers.items():
             if not still_exists(owner):
                 continue
-            (path, index), factor = self._going.get(was, (was, 1.0)) if owner == self.rig else (was, 1.0)
-            now, is_lost = driven_value(owner, path, index), (owner, (path, index)) in self._lost
+            (path, index), factor = self._moved.get(was, (was, 1.0)) if owner == self.rig else (was, 1.0)
+            now, is_lost = _driven_value(owner, path, index), (owner, (path, index)) in self._lost
             if before is None or now is None or (not is_lost and _are_same(now, factor * before)):
                 continue
             message = (
@@ -461,12 +519,12 @@ class BoneReferences:
 
     def _report_constraints(self, report: Report) -> None:
         bodies = _bodies_by_bone(self.rig) if self.constraints else {}
-        for key, constraint in constraints_on_bones(self.rig):
+        for key, constraint in _constraints_on_bones(self.rig):
             owner, bone, name = key
             before, now = self.constraints.get(key), _owner_pose(self.rig, owner, bone, bodies)
             if before is None or now is None or constraint.mute or _are_same(now, before):
                 continue
-            if is_bone_target(constraint, self.rig) and constraint.subtarget not in self.rig.pose.bones:
+            if _target_bone(constraint, self.rig) and constraint.subtarget not in self.rig.pose.bones:
                 continue  # reported as one that refers to a deleted bone
             report.warn(
                 "constraint-changed",

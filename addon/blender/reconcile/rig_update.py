@@ -23,7 +23,7 @@ from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
 from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
-from ..animation.fcurves import posing_curves
+from ..animation.fcurves import CurveId, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import LiveLoop
@@ -55,7 +55,6 @@ from ..scene.read.applied_transforms import applied_upright
 from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built, moved_joints
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
-from .bone_references import ChannelPath
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
 from .motion_change import loop_values
@@ -279,7 +278,7 @@ def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
 
 
 def _key_held_inputs(
-    rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action, curves: Mapping[ChannelPath, bpy.types.FCurve]
+    rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action, curves: Mapping[CurveId, bpy.types.FCurve]
 ) -> None:
     """Key joints of a loop where it holds them in an Action with these curves by identifier.
 
@@ -505,9 +504,7 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
     return [*inputs, *(joint for each in curves for joint in _keyed_joints(each, present.channels))]
 
 
-def _keyed_joints(
-    curves: Mapping[ChannelPath, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]
-) -> list[str]:
+def _keyed_joints(curves: Mapping[CurveId, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]) -> list[str]:
     """Return the ids of the joints that curves pose, among those with channels by id."""
     return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
 
