@@ -72,6 +72,77 @@ def bone_references(rig: bpy.types.Object) -> Iterator[BoneReference]:
             yield BoneReference(owner, driven, curve.data_path, bone, source, "id")
 
 
+# ---------------------------------------------------------------- references to bones
+
+#: Object that owns a constraint, name of its bone if it is on one, and name of the constraint.
+_ConstraintKey = tuple[bpy.types.Object, str, str]
+
+
+def _users(rig: bpy.types.Object) -> list[bpy.types.ID]:
+    """Return the datablocks that refer to an armature object, and itself, except linked ones."""
+    users = bpy.data.user_map(subset={rig}).get(rig, ())
+    return [user for user in dict.fromkeys((rig, *users)) if user.library is None]
+
+
+def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, Any]]:
+    """Yield the drivers of the datablocks that refer to an armature object, and of their node trees, with the owner."""
+    for user in _users(rig):
+        for owner in (user, getattr(user, "node_tree", None)):
+            data = getattr(owner, "animation_data", None)
+            for curve in () if data is None else data.drivers:
+                yield owner, curve
+
+
+def _bone_sources(curve: bpy.types.FCurve, rig: bpy.types.Object) -> Iterator[tuple[Any, str]]:
+    """Yield the targets of a driver's variables that are bones of an armature object, with the names of the bones."""
+    assert curve.driver is not None
+    for source in (source for variable in curve.driver.variables for source in variable.targets):
+        bone = source.bone_target or bone_of_path(source.data_path)
+        if bone and source.id == rig:
+            yield source, bone
+
+
+def _drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
+    """Yield the user's drivers that read a bone of an armature object, each with its owner."""
+    for owner, curve in _drivers(rig):
+        if any(_bone_sources(curve, rig)) and not is_screw_driver_curve(curve):
+            yield owner, curve
+
+
+def _constraints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str, Any]]:
+    """Yield the constraints of the objects that refer to an armature object, and of its own bones.
+
+    Each with its object and the name of its bone, which is empty where it is on the object.
+    """
+    for obj in _users(rig):
+        if isinstance(obj, bpy.types.Object):
+            yield from ((obj, "", constraint) for constraint in obj.constraints)
+            for pose in obj.pose.bones if obj.pose is not None else ():
+                yield from ((obj, pose.name, constraint) for constraint in pose.constraints)
+
+
+def _target_bone(holder: Any, rig: bpy.types.Object, end: str = "target") -> str:
+    """Return the bone of an armature object that a constraint, or a target of one, refers to; empty: none."""
+    bone: str = getattr(holder, f"{end[:-6]}subtarget", "")
+    return bone if bone and getattr(holder, end, None) == rig else ""
+
+
+def _constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[_ConstraintKey, Any]]:
+    """Yield the user's constraints that read a bone of an armature object or are on a bone of its mechanism."""
+    own = mechanism_bones(rig)
+    for obj, bone, constraint in _constraints(rig):
+        is_own = obj == rig and bone in own and not is_stop_constraint(constraint)
+        if is_own or (_target_bone(constraint, rig) and (bone or not is_body_key_constraint(constraint))):
+            yield (obj, bone, constraint.name), constraint
+
+
+def _user_constraints(pose: bpy.types.PoseBone) -> list[bpy.types.Constraint]:
+    return [constraint for constraint in pose.constraints if not is_stop_constraint(constraint)]
+
+
+# ---------------------------------------------------------------- what an edit copies, moves and removes
+
+
 def follow_bones(old: bpy.types.Object, new: bpy.types.Object, names: Mapping[str, str]) -> None:
     """Let the constraints and drivers that refer to bones of an armature object follow these to another one.
 
@@ -111,123 +182,6 @@ def report_lost_references(rig: bpy.types.Object, deleted: Collection[str]) -> R
             "bone-reference-lost", Message("{}. Choose another bone, or remove it", what), where=each.owner.name
         )
     return report
-
-
-#: Object that owns a constraint, name of its bone if it is on one, and name of the constraint.
-_ConstraintKey = tuple[bpy.types.Object, str, str]
-_MAX_EXPRESSION_LENGTH = 255  # of Blender
-
-
-def _convert_transformation(constraint: Any, read: Sequence[float], written: Sequence[float]) -> None:
-    """Convert a Transformation constraint to other signs of the axes (3,) that it reads and of those that it moves."""
-    maps = {letter: getattr(constraint, f"map_to_{letter}_from").lower() for letter in "xyz"}
-    for axis, sign in zip("xyz", read, strict=True):
-        for kind in ("", "_rot") if sign < 0.0 else ():
-            _scale_range(constraint, "from", axis + kind, -1.0, is_reversed=True)
-    for axis, sign in zip("xyz", written, strict=True):
-        is_reversed = read["xyz".index(maps[axis])] < 0.0 and constraint.map_from != "SCALE"
-        for kind, factor in (("", sign), ("_rot", sign), ("_scale", 1.0)):
-            _scale_range(constraint, "to", axis + kind, factor, is_reversed)
-
-
-def _scale_range(constraint: Any, side: str, channel: str, factor: float, is_reversed: bool) -> None:
-    """Multiply the ends of a range of a Transformation constraint by a factor, and swap them where it is reversed."""
-    low, high = (f"{side}_{end}_{channel}" for end in ("min", "max"))
-    ends = factor * getattr(constraint, low), factor * getattr(constraint, high)
-    for name, value in zip((low, high), reversed(ends) if is_reversed else ends, strict=True):
-        setattr(constraint, name, value)
-
-
-def _negate_variable(driver: bpy.types.Driver, name: str) -> bool:
-    """Change a driver to use the negative of a variable; return False where its expression would be too long."""
-    text, names = driver.expression, [variable.name for variable in driver.variables]
-    if driver.type in {"SUM", "AVERAGE"}:
-        text = " + ".join(names)
-        text = text if driver.type == "SUM" else f"({text}) / {len(names)}"
-    elif driver.type in {"MIN", "MAX"}:
-        text = f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
-    own = re.escape(name)  # "(-x)" becomes "x", but not that of "sin(-x)"
-    found = re.compile(rf"(?<![\w)\]])\(-{own}\)|(?<![\w.]){own}(?!\w)")
-    text = found.sub(lambda each: name if each[0].startswith("(") else f"(-{name})", text)
-    if len(text) > _MAX_EXPRESSION_LENGTH:
-        return False
-    driver.type, driver.expression = "SCRIPTED", text
-    return True
-
-
-def _users(rig: bpy.types.Object) -> list[bpy.types.ID]:
-    """Return the datablocks that refer to an armature object, and itself, except linked ones."""
-    users = bpy.data.user_map(subset={rig}).get(rig, ())
-    return [user for user in dict.fromkeys((rig, *users)) if user.library is None]
-
-
-def _drivers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, Any]]:
-    """Yield the drivers of the datablocks that refer to an armature object, and of their node trees, with the owner."""
-    for user in _users(rig):
-        for owner in (user, getattr(user, "node_tree", None)):
-            data = getattr(owner, "animation_data", None)
-            for curve in () if data is None else data.drivers:
-                yield owner, curve
-
-
-def _bone_sources(curve: bpy.types.FCurve, rig: bpy.types.Object) -> Iterator[tuple[Any, str]]:
-    """Yield the targets of a driver's variables that are bones of an armature object, with the names of the bones."""
-    assert curve.driver is not None
-    for source in (source for variable in curve.driver.variables for source in variable.targets):
-        bone = source.bone_target or bone_of_path(source.data_path)
-        if bone and source.id == rig:
-            yield source, bone
-
-
-def _drivers_reading(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.ID, bpy.types.FCurve]]:
-    """Yield the user's drivers that read a bone of an armature object, each with its owner."""
-    for owner, curve in _drivers(rig):
-        if any(_bone_sources(curve, rig)) and not is_screw_driver_curve(curve):
-            yield owner, curve
-
-
-def _driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
-    """Return the evaluated value of a driven property; None where there is none, or it is no number."""
-    evaluated = owner.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    try:
-        value = evaluated.path_resolve(path)
-    except ValueError:
-        return None
-    try:
-        return float(value) if isinstance(value, int | float) else float(value[index])
-    except (TypeError, ValueError, IndexError):
-        return None
-
-
-def _constraints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str, Any]]:
-    """Yield the constraints of the objects that refer to an armature object, and of its own bones.
-
-    Each with its object and the name of its bone, which is empty where it is on the object.
-    """
-    for obj in _users(rig):
-        if isinstance(obj, bpy.types.Object):
-            yield from ((obj, "", constraint) for constraint in obj.constraints)
-            for pose in obj.pose.bones if obj.pose is not None else ():
-                yield from ((obj, pose.name, constraint) for constraint in pose.constraints)
-
-
-def _target_bone(holder: Any, rig: bpy.types.Object, end: str = "target") -> str:
-    """Return the bone of an armature object that a constraint, or a target of one, refers to; empty: none."""
-    bone: str = getattr(holder, f"{end[:-6]}subtarget", "")
-    return bone if bone and getattr(holder, end, None) == rig else ""
-
-
-def _constraints_on_bones(rig: bpy.types.Object) -> Iterator[tuple[_ConstraintKey, Any]]:
-    """Yield the user's constraints that read a bone of an armature object or are on a bone of its mechanism."""
-    own = mechanism_bones(rig)
-    for obj, bone, constraint in _constraints(rig):
-        is_own = obj == rig and bone in own and not is_stop_constraint(constraint)
-        if is_own or (_target_bone(constraint, rig) and (bone or not is_body_key_constraint(constraint))):
-            yield (obj, bone, constraint.name), constraint
-
-
-def _user_constraints(pose: bpy.types.PoseBone) -> list[bpy.types.Constraint]:
-    return [constraint for constraint in pose.constraints if not is_stop_constraint(constraint)]
 
 
 def user_drivers(rig: bpy.types.Object) -> list[bpy.types.FCurve]:
@@ -314,12 +268,13 @@ def copy_bone_constraints(
             to.pose.bones[new_name].constraints.copy(constraint).mute = (name, constraint.name) not in acting
 
 
-# ---------------------------------------------------------------- drivers and constraints that depend on bones
+# ---------------------------------------------------------------- conversion after an edit of bones
 
 #: Identifier of a channel after an edit, and the factor of its values.
 MovedChannel = tuple[CurveId, float]
 #: Difference (rad, length units, entries of matrices), relative to values above 1, up to which results are the same.
 _SAME_RESULT = 1e-4
+_MAX_EXPRESSION_LENGTH = 255  # of Blender
 _AXES = "XYZ"
 _ROTATIONS = {"rotation_euler", "rotation_quaternion"}
 #: Property and index of a bone by the transform channel of drivers.
@@ -536,6 +491,56 @@ class BoneReferences:
                 ),
                 where=bone or owner.name,
             )
+
+
+def _convert_transformation(constraint: Any, read: Sequence[float], written: Sequence[float]) -> None:
+    """Convert a Transformation constraint to other signs of the axes (3,) that it reads and of those that it moves."""
+    maps = {letter: getattr(constraint, f"map_to_{letter}_from").lower() for letter in "xyz"}
+    for axis, sign in zip("xyz", read, strict=True):
+        for kind in ("", "_rot") if sign < 0.0 else ():
+            _scale_range(constraint, "from", axis + kind, -1.0, is_reversed=True)
+    for axis, sign in zip("xyz", written, strict=True):
+        is_reversed = read["xyz".index(maps[axis])] < 0.0 and constraint.map_from != "SCALE"
+        for kind, factor in (("", sign), ("_rot", sign), ("_scale", 1.0)):
+            _scale_range(constraint, "to", axis + kind, factor, is_reversed)
+
+
+def _scale_range(constraint: Any, side: str, channel: str, factor: float, is_reversed: bool) -> None:
+    """Multiply the ends of a range of a Transformation constraint by a factor, and swap them where it is reversed."""
+    low, high = (f"{side}_{end}_{channel}" for end in ("min", "max"))
+    ends = factor * getattr(constraint, low), factor * getattr(constraint, high)
+    for name, value in zip((low, high), reversed(ends) if is_reversed else ends, strict=True):
+        setattr(constraint, name, value)
+
+
+def _negate_variable(driver: bpy.types.Driver, name: str) -> bool:
+    """Change a driver to use the negative of a variable; return False where its expression would be too long."""
+    text, names = driver.expression, [variable.name for variable in driver.variables]
+    if driver.type in {"SUM", "AVERAGE"}:
+        text = " + ".join(names)
+        text = text if driver.type == "SUM" else f"({text}) / {len(names)}"
+    elif driver.type in {"MIN", "MAX"}:
+        text = f"{driver.type.lower()}({', '.join(names)})" if len(names) > 1 else names[0]
+    own = re.escape(name)  # "(-x)" becomes "x", but not that of "sin(-x)"
+    found = re.compile(rf"(?<![\w)\]])\(-{own}\)|(?<![\w.]){own}(?!\w)")
+    text = found.sub(lambda each: name if each[0].startswith("(") else f"(-{name})", text)
+    if len(text) > _MAX_EXPRESSION_LENGTH:
+        return False
+    driver.type, driver.expression = "SCRIPTED", text
+    return True
+
+
+def _driven_value(owner: bpy.types.ID, path: str, index: int) -> float | None:
+    """Return the evaluated value of a driven property; None where there is none, or it is no number."""
+    evaluated = owner.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    try:
+        value = evaluated.path_resolve(path)
+    except ValueError:
+        return None
+    try:
+        return float(value) if isinstance(value, int | float) else float(value[index])
+    except (TypeError, ValueError, IndexError):
+        return None
 
 
 def _are_same(now: Any, before: Any) -> bool:
