@@ -133,7 +133,7 @@ def split_model(
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
-                removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
+                removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
             report.extend(_without_kept_drivers(removals, (rig, made)))
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))

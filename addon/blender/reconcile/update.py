@@ -100,8 +100,8 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     Returns:
         The report.
     """
-    motion = motion_before(rig, edit, present, with_new_joints=also.document is None)
-    report = write_parts(rig, edit, present, also, motion, compares=True)
+    motion = motion_before(rig, edit, present, restores=also.document is not None)
+    report = write_parts(rig, edit, present, also, motion)
     deletes = bool(edit.deleted_joints or edit.deleted_bodies)
     report.extend(motion.change(keeps_emptied=not deletes))
     if deletes:
@@ -109,23 +109,28 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     return report
 
 
-def motion_before(rig: bpy.types.Object, edit: Edit, present: RigState, with_new_joints: bool = False) -> KeyframePoses:
+def motion_before(
+    rig: bpy.types.Object, edit: Edit, present: RigState, compares: bool = True, restores: bool = False
+) -> KeyframePoses:
     """Return the motion, before an edit, of the joints that move otherwise after it, and of those in their loops.
 
     Args:
         rig: The armature.
         edit: The edit.
         present: State of the mechanism before the edit.
-        with_new_joints: New joints change motions too: they close loops, or place bodies that others placed.
+        compares: The poses of bodies are compared (``KeyframePoses.change``).
+        restores: New joints are deleted ones that are restored. Others change motions too: they close loops, or place
+            bodies that others placed.
     """
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
-    if with_new_joints:
+    if not restores:
         redefined |= {joint.id for joint in edit.after.joints} - before.keys() - edit.copies.keys()
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
-    return KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
+    joints = {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ()
+    return KeyframePoses(rig, present, joints, compares)
 
 
 def write_parts(
@@ -134,12 +139,8 @@ def write_parts(
     present: RigState,
     also: EditObjects = _NOTHING_ELSE,
     motion: KeyframePoses | None = None,
-    compares: bool = False,
 ) -> Report:
-    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
-
-    ``motion`` is that before the edit (``motion_before``); ``compares``: the caller compares the bodies in it.
-    """
+    """Do what ``update`` does, except the comparison of bodies in the motion before the edit (``motion_before``)."""
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
@@ -157,7 +158,7 @@ def write_parts(
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
     slots, lost = armature_slots(rig), {record_of(obj).source_id for obj in also.lost}
-    keys = KeyConversion(rig, present, edit, motion, compares)
+    keys = KeyConversion(rig, present, edit, motion)
     report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]

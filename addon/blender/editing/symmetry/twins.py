@@ -208,7 +208,7 @@ def mirror_to_twins(
             assembled_values(parts_by_id(rig, "JOINT")),
             present.pose,
         )
-        motion = motion_before(rig, edit, present)  # of joints that follow loops with a twin of another type
+        motion = motion_before(rig, edit, present, compares=False)  # the bodies of twins move otherwise by intent
         report.extend(write_parts(rig, edit, present, EditObjects(dress=dress), motion))
         report.extend(_mirror_restraints(rig, chosen, between, present))
     for obj, twin in chosen.items():
