@@ -24,7 +24,7 @@ from ..animation.actions import (
     playing_role,
     require_no_tweak_mode,
 )
-from ..animation.fcurves import copy_curve
+from ..animation.fcurves import CurveId, copy_curve, curve_id
 from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
@@ -429,7 +429,7 @@ def _merge_motions(
     rig: bpy.types.Object,
     other: bpy.types.Object,
     motions: tuple[Sequence[bpy.types.Action], Sequence[bpy.types.Action]],
-    places: CurveMap,
+    channels: CurveMap,
     bones: Mapping[str, str],
 ) -> Report:
     """Give a mechanism the motions, stored poses, NLA tracks and drivers of one that was merged into it.
@@ -441,53 +441,51 @@ def _merge_motions(
         rig: The armature.
         other: That of the merged mechanism.
         motions: Actions of both before the merge.
-        places: New identifiers of the curves of its joints by previous ones.
+        channels: New identifiers of the curves of its joints by previous ones.
         bones: New names of its bones by previous ones.
 
     Returns:
         What could not be merged, and which Actions were joined.
     """
-    report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
+    report, joined, object_motions = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
     mine, theirs = motions
     pairs, unused = _split_pairs(rig, other, mine, theirs), list[bpy.types.Action]()
     for action in theirs:
         curves = [*(action_curves(other, action, create=False) or ())]
-        goes = {
-            (curve.data_path, curve.array_index): curve for curve in curves if bone_of_path(curve.data_path) in bones
-        }
-        goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
-        partner = _partner(rig, other, action, mine, pairs.get(action), goes_to.values())
+        moved = {curve_id(curve): curve for curve in curves if bone_of_path(curve.data_path) in bones}
+        new_ids = {old: channels.get(old, (path_with_renamed_bone(old[0], bones), old[1])) for old in moved}
+        partner = _partner(rig, other, action, mine, pairs.get(action), new_ids.values())
         there = action_curves(rig, partner) if partner is not None else None
-        held = {(curve.data_path, curve.array_index) for curve in there or ()}
+        held = {curve_id(curve) for curve in there or ()}
         lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
-        left = [curve for curve in lost if (curve.data_path, curve.array_index) not in held]
-        whole |= {action.name for _curve in left}
+        left = [curve for curve in lost if curve_id(curve) not in held]
+        object_motions |= {action.name for _curve in left}
         if there is None or partner is None:
             for curve in lost:
                 action_curves(other, action).remove(curve)
-            transfer_motions(other, [action], goes_to, model_uid(rig))
+            transfer_motions(other, [action], new_ids, model_uid(rig))
             action.use_fake_user |= playing_role(other, action) == "active" and _plays_linked(rig)
             continue
         if partner == action and action_record(action).model == settings(other).uid != "":
             action_record(action).model = model_uid(rig)
         joined[action] = partner
-        new = [at for at in goes if goes_to[at] not in held]
-        for at in new:
-            path, index = goes_to[at]
-            copy_curve(goes[at], there, path, index, bone_of_path(path))
+        new = [old for old in moved if new_ids[old] not in held]
+        for old in new:
+            path, index = new_ids[old]
+            copy_curve(moved[old], there, path, index, bone_of_path(path))
         if partner == pairs.get(action) and len(new) + len(lost) - len(left) == len(list(all_curves(action))):
             unused.append(action)
         elif action not in mine:
-            transfer_motions(other, [action], goes_to, model_uid(rig))  # it stays a motion of its own as well
+            transfer_motions(other, [action], new_ids, model_uid(rig))  # it stays a motion of its own as well
             action.use_fake_user = True
     report.extend(play_merged(rig, other, joined))
-    copy_bone_drivers(other, rig, bones, places)
-    if whole:
+    copy_bone_drivers(other, rig, bones, channels)
+    if object_motions:
         report.warn(
             "object-motion-lost",
             Message(
                 "Keyframes of {}: those of the armature object {} are not merged",
-                ", ".join(map(repr, sorted(whole))),
+                ", ".join(map(repr, sorted(object_motions))),
                 repr(other.name),
             ),
         )
@@ -533,17 +531,17 @@ def _partner(
     action: bpy.types.Action,
     mine: Sequence[bpy.types.Action],
     half: bpy.types.Action | None,
-    places: Iterable[tuple[str, int]],
+    new_ids: Iterable[CurveId],
 ) -> bpy.types.Action | None:
     """Return the Action of a mechanism that one of a merged mechanism becomes a part of; None: it stays.
 
-    It is the same one, or the other ``half`` of a split that has no curve at ``places``, or both play.
+    It is the same one, or the other ``half`` of a split that has no curve with one of the ``new_ids``, or both play.
     """
     if action in mine:
         return action
     if half is not None:
-        held = {(curve.data_path, curve.array_index) for curve in action_curves(rig, half, create=False) or ()}
-        if held.isdisjoint(places):
+        held = {curve_id(curve) for curve in action_curves(rig, half, create=False) or ()}
+        if held.isdisjoint(new_ids):
             return half
     active = rig.animation_data.action if rig.animation_data is not None else None
     return active if active in mine and playing_role(other, action) == "active" else None

@@ -21,7 +21,7 @@ from ...core.kinematics import (
     joint_frame_world,
     joint_values_from_transform,
 )
-from ...core.model import DOF_SIZE, Array, Body, Joint, Mechanism
+from ...core.model import Array, Body, Joint, Mechanism
 from ...core.transforms import inverse
 from ..animation.actions import bone_properties, mechanism_actions
 from ..animation.loops.bone_loops import LiveLoop
@@ -48,31 +48,34 @@ from .bone_references import BoneReferences
 _POSE_TOLERANCE = 2e-6
 
 
-def world_to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
+def world_to_design(rig: bpy.types.Object, body: bpy.types.Object | None, pose: Matrix) -> Array:
     """Return the design pose (4, 4) of a pose in the world, carried by a body as it stands now; None: by the world."""
-    return _to_design_pose(rig, body, body.matrix_world if body is not None else None, place)
+    return _to_design_pose(rig, body, body.matrix_world if body is not None else None, pose)
 
 
-def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
+def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, pose: Matrix) -> Array:
     """Return the design pose (4, 4) of a joint's pose in the world, carried by a body.
 
     The body is taken at its posed matrix, as joints are, except while physics moves it: a joint that is placed then
     refers to the body as it is seen.
     """
-    run = settings(rig).drive != "KEYS"
-    return _to_design_pose(rig, body, None if body is None else body.matrix_world if run else posed_matrix(body), place)
+    is_simulated = settings(rig).drive != "KEYS"
+    carrier = None if body is None else body.matrix_world if is_simulated else posed_matrix(body)
+    return _to_design_pose(rig, body, carrier, pose)
 
 
-def _to_design_pose(rig: bpy.types.Object, body: bpy.types.Object | None, here: Matrix | None, place: Matrix) -> Array:
-    if body is None or here is None:
-        return rigid_matrix(rig.matrix_world.inverted_safe() @ place)
-    return rigid_matrix(body.matrix_basis.normalized() @ here.normalized().inverted_safe() @ place)
+def _to_design_pose(
+    rig: bpy.types.Object, body: bpy.types.Object | None, carrier: Matrix | None, pose: Matrix
+) -> Array:
+    if body is None or carrier is None:
+        return rigid_matrix(rig.matrix_world.inverted_safe() @ pose)
+    return rigid_matrix(body.matrix_basis.normalized() @ carrier.normalized().inverted_safe() @ pose)
 
 
 def rigid_matrix(matrix: Matrix) -> Array:
     """Return a matrix without its scale, (4, 4)."""
-    place, turn, _scale = matrix.decompose()
-    return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
+    position, rotation, _scale = matrix.decompose()
+    return np.array(Matrix.Translation(position) @ rotation.to_matrix().to_4x4(), dtype=np.float64)
 
 
 def rigid_design_pose(obj: bpy.types.Object | None) -> Array:
@@ -80,22 +83,21 @@ def rigid_design_pose(obj: bpy.types.Object | None) -> Array:
     return np.eye(4) if obj is None else rigid_matrix(obj.matrix_basis)
 
 
-def set_design_pose(obj: bpy.types.Object, place: Array) -> None:
+def set_design_pose(obj: bpy.types.Object, pose: Array) -> None:
     """Set the design pose (4, 4) of a part.
 
     If that equals the present or the built matrix within float32 resolution, the latter's values are kept, so that
     repeated edits cause no drift.
     """
-    if _is_same_pose(np.array(obj.matrix_basis), place):
+    if _is_same_pose(np.array(obj.matrix_basis), pose):
         return
     built = baseline_pose(obj)
-    obj.matrix_basis = Matrix((built if _is_same_pose(built, place) else place).tolist())
+    obj.matrix_basis = Matrix((built if _is_same_pose(built, pose) else pose).tolist())
 
 
 def _is_same_pose(one: Array, other: Array) -> bool:
-    sizes = np.abs(other[:3, :3]).max(), np.abs(other[:3, 3]).max()
-    apart = np.abs(one - other)
-    return bool(apart[:3, :3].max() <= _POSE_TOLERANCE * sizes[0] and apart[:3, 3].max() <= _POSE_TOLERANCE * sizes[1])
+    difference, size = np.abs(one - other)[:3], np.abs(other)[:3]
+    return all(difference[:, at].max() <= _POSE_TOLERANCE * size[:, at].max() for at in (slice(3), 3))
 
 
 #: Tolerance of bones at rest.
@@ -230,14 +232,15 @@ def assigned_axes(
     kept, bones = ExistingBones(), armature_of(rig).bones
     for joint, own in channels.items():
         edit = edits.get(joint)
-        goes = {c.dof_index: c.dof_index for c in own}
+        new_indices = {c.dof_index: c.dof_index for c in own}
         if edit is not None and edit.numbers is not None:
-            goes = {old: new for old, (new, _factor) in edit.numbers.items()}
+            new_indices = {old: new for old, (new, _factor) in edit.numbers.items()}
         for channel in own:
-            if channel.dof_index in goes and channel.is_single:
-                kept.columns[joint, goes[channel.dof_index]] = channel.index
-            elif channel.dof_index in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
-                kept.turns[joint, goes[channel.dof_index]] = block_rotation(rig, channel.bone)
+            index = new_indices.get(channel.dof_index)
+            if index is not None and channel.is_single:
+                kept.columns[joint, index] = channel.index
+            elif index is not None and channel.index == 0:
+                kept.turns[joint, index] = block_rotation(rig, channel.bone)
     keyed = keyed_bones(rig)
     for body, name in root_bones(rig).items():
         pose = rig.pose.bones[name] if rig.pose is not None else None

@@ -516,8 +516,8 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
     Returns:
         RNA paths, from the empty, of the properties that changed.
     """
-    record, goes = record_of(empty).joint, None if edit is None else edit.numbers
-    if goes is None and _is_same_layout(record, joint.dofs):
+    record, numbers = record_of(empty).joint, None if edit is None else edit.numbers
+    if numbers is None and _is_same_layout(record, joint.dofs):
         for own, dof, was in zip(record.dofs, joint.dofs, before.dofs, strict=True):
             own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
         now, old = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
@@ -527,13 +527,14 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
             for kept, dof, was in every
             for field in set_fields(kept, differing_values(DOF_PROPERTIES, dof, was))
         }
-    marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
+    indices = {at.start for dof, at in dof_slices(record.dofs) if dof.is_marked}
+    marked = {new for old, (new, _factor) in (numbers or {}).items() if old in indices}
     assembled = assembled_values({joint.id: empty}).get(joint.id)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)
     for kept, at in dof_slices(record.dofs):
-        kept.is_marked = bool(marked.get(at.start))
+        kept.is_marked = at.start in marked
     if assembled is not None and edit is not None:
         _write_assembled_values(record, joint.dofs, edit.converted(assembled[None])[0])
     return {record.path_from_id("dofs")}
@@ -552,11 +553,6 @@ def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: A
 def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
     """Return whether a record has the same kinds of degrees of freedom with the same single axes."""
     return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
-
-
-def _renumbered(values: Mapping[int, float], goes: Mapping[int, tuple[int, float]] | None) -> dict[int, float]:
-    """Return joint values by their new index, with their new sign; none where ``goes`` is None."""
-    return {goes[old][0]: goes[old][1] * value + 0.0 for old, value in values.items() if old in goes} if goes else {}
 
 
 def set_joint_frame(empty: bpy.types.Object, frame: Array, child_frame: Array) -> None:

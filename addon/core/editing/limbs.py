@@ -108,10 +108,10 @@ def mirrored_offsets(
     moved = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
            if own in some and own in pairs]  # fmt: skip
     lead, flip = max(moved, key=abs, default=0.0), plane.reflection[:3, :3]
-    ways = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
+    offsets = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
     return Offsets(
         *(
-            {own: ways[float(np.sign(lead * height)) if own in pairs else 0.0] for own, height in high.items()}
+            {own: offsets[float(np.sign(lead * height)) if own in pairs else 0.0] for own, height in high.items()}
             for high, pairs in zip(heights, paired, strict=True)
         )
     )

@@ -578,8 +578,8 @@ class _RestraintMirror:
         if body != twin:
             return mirror_local_pose(frame, flip_between(pose, other, self.plane), np.eye(3))
         own = inverse(pose) @ mirror_pose(pose, self.plane, np.eye(3))
-        whole = own.round()
-        own = np.where(np.abs(own - whole) <= _ROUNDING_TOLERANCE, whole, own)
+        rounded = own.round()
+        own = np.where(np.abs(own - rounded) <= _ROUNDING_TOLERANCE, rounded, own)
         return own @ frame
 
 

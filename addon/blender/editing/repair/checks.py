@@ -421,16 +421,16 @@ def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Fin
 
 
 def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    whole = np.array(rig.matrix_world.to_scale())
-    if np.ptp(np.abs(whole)) > _SCALE_TOLERANCE * np.abs(whole).max() or (whole < 0.0).any():
+    scale = np.array(rig.matrix_world.to_scale())
+    if np.ptp(np.abs(scale)) > _SCALE_TOLERANCE * np.abs(scale).max() or (scale < 0.0).any():
         yield Finding(
             "model-scaled",
             "error",
             "Mechanism: scaled unevenly or mirrored as a whole. Clear the scale (Alt+S)",
             "model",
         )
-    elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
-        message = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{whole[0]:.3g}")
+    elif abs(scale[0] - 1.0) > _SCALE_TOLERANCE:
+        message = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{scale[0]:.3g}")
         yield Finding("model-scaled", "warning", message, "model")
     designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):

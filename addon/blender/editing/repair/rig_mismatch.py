@@ -86,15 +86,15 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     for obj in attached:
         if obj.parent_bone == designs.carrier(obj):
             on_bones.setdefault(obj.parent_bone, []).append(obj)
-    ways = {obj: designs.carried_by(obj) for found in on_bones.values() for obj in found}
+    motions = {obj: designs.carried_by(obj) for found in on_bones.values() for obj in found}
     edited = {
         name: found
         for name, found in on_bones.items()
-        if all(ways[obj] is not None for obj in found) and any(map(_is_undisturbed, found))
+        if all(motions[obj] is not None for obj in found) and any(map(_is_undisturbed, found))
     }
-    every = np.array([np.array(way) for way in ways.values() if way is not None]).reshape(-1, 4, 4)
+    every = np.array([np.array(motion) for motion in motions.values() if motion is not None]).reshape(-1, 4, 4)
     if (
-        len(every) == len(ways)
+        len(every) == len(motions)
         and len(every)
         and np.ptp(every, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(every).max())
     ):
@@ -167,8 +167,8 @@ def find_rest_change(rig: bpy.types.Object) -> RestChange:
     elif len(moved) < len(before) or not _is_similarity(before, after):
         out.is_applied = True
     else:
-        ways = np.array([after[name] @ inverse(rest) for name, rest in before.items()])
-        out.is_whole = bool(np.ptp(ways, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(ways).max()))
+        motions = np.array([after[name] @ inverse(rest) for name, rest in before.items()])
+        out.is_whole = bool(np.ptp(motions, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(motions).max()))
         keyed = keyed_bones(rig).intersection(root_bones(rig).values()) if out.is_whole else set()
         out.is_applied = bool(keyed) and all(_is_keyed_pose(rig, root, _applied_pose(rig, root, out)) for root in keyed)
         out.is_whole = out.is_whole and not keyed
@@ -343,9 +343,9 @@ def _pose_again(rig: bpy.types.Object, poses: Mapping[str, Matrix]) -> tuple[lis
                 if (bone_path(name, prop), index) in taken or abs(target[index] - value) <= slack:
                     continue
                 lower, upper = angles.get((name, prop, index), (0.0, 0.0))
-                ways = [turn for turn in _NEAR_TURNS if lower <= value + turn <= upper]
-                target[index], was_posed = value + next(iter(ways), 0.0), True
-                turned += [name] if len(ways) > 1 else []
+                turns = [turn for turn in _NEAR_TURNS if lower <= value + turn <= upper]
+                target[index], was_posed = value + next(iter(turns), 0.0), True
+                turned += [name] if len(turns) > 1 else []
         posed += [name] if was_posed else []
     return posed, turned
 
