@@ -29,7 +29,6 @@ from ..rig.pose_channels import write_pose
 from .bone_references import MovedChannel, report_removed_drivers
 from .rig_state import RigState
 
-_NO_ZERO_SHIFTS: Mapping[str, Array] = {}
 #: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 
@@ -39,7 +38,7 @@ def transfer_channels(
     present: RigState,
     edits: Mapping[str, JointEdit],
     renewed: Collection[str],
-    zeros: Mapping[str, Array] = _NO_ZERO_SHIFTS,
+    zeros: Mapping[str, Array],
 ) -> Report:
     """Pose and key the joints of a mechanism as before; return what is lost of joints that remain.
 

@@ -212,5 +212,4 @@ def _center_plane(plane: Plane, spread: Array, size: float) -> Plane:
 
 def _plane_error(plane: Plane, spread: Array) -> float:
     """Compute the median error with which a plane mirrors pairs of points (n, 2, 3) onto each other."""
-    turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
-    return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
+    return float(np.median(np.linalg.norm(plane.mirror_points(spread[:, 0]) - spread[:, 1], axis=1)))

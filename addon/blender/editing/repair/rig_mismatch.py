@@ -92,14 +92,13 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
         for name, found in on_bones.items()
         if all(motions[obj] is not None for obj in found) and any(map(_is_undisturbed, found))
     }
-    every = np.array([np.array(motion) for motion in motions.values() if motion is not None]).reshape(-1, 4, 4)
-    if (
-        len(every) == len(motions)
-        and len(every)
-        and np.ptp(every, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(every).max())
-    ):
-        return {}
-    return edited
+    every = np.array([np.array(motion) for motion in motions.values() if motion is not None])
+    return {} if len(every) == len(motions) > 0 and _is_one_motion(every) else edited
+
+
+def _is_one_motion(motions: Array) -> bool:
+    """Return whether motions (n, 4, 4) are all the same."""
+    return bool(np.ptp(motions, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(motions).max()))
 
 
 def _is_undisturbed(obj: bpy.types.Object) -> bool:
@@ -167,8 +166,7 @@ def find_rest_change(rig: bpy.types.Object) -> RestChange:
     elif len(moved) < len(before) or not _is_similarity(before, after):
         out.is_applied = True
     else:
-        motions = np.array([after[name] @ inverse(rest) for name, rest in before.items()])
-        out.is_whole = bool(np.ptp(motions, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(motions).max()))
+        out.is_whole = _is_one_motion(np.array([after[name] @ inverse(rest) for name, rest in before.items()]))
         keyed = keyed_bones(rig).intersection(root_bones(rig).values()) if out.is_whole else set()
         out.is_applied = bool(keyed) and all(_is_keyed_pose(rig, root, _applied_pose(rig, root, out)) for root in keyed)
         out.is_whole = out.is_whole and not keyed
