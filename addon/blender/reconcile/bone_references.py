@@ -336,8 +336,8 @@ class BoneReferences:
             for variable in curve.driver.variables:
                 if not self._convert_variable(curve.driver, variable, gone, kinds):
                     self._lost.add((owner, curve_id(curve)))
-        for (_owner, bone, _name), constraint in _constraints_on_bones(self.rig):
-            self._convert_constraint(constraint, bone)
+        for (obj, bone, _name), constraint in _constraints_on_bones(self.rig):
+            self._convert_constraint(constraint, bone if obj == self.rig else "")
 
     def finish(self) -> Report:
         """Convert constraints that depend on a bone's axes in space, and report what gives another result now."""
@@ -396,8 +396,11 @@ class BoneReferences:
         """
         source, is_single = variable.targets[0], variable.type == "SINGLE_PROP"
         path, _bracket, end = source.data_path.removesuffix("]").rpartition("[")
-        if source.id == self.rig and is_single and bone_of_path(path) and end.isdigit():
-            bone, prop, index = bone_of_path(path), path.rpartition(".")[2], int(end)
+        if source.id == self.rig and is_single:
+            bone, prop = bone_of_path(path), path.rpartition(".")[2]
+            if not (bone and end.isdigit() and path == bone_path(bone, prop) and prop in {"location", *_ROTATIONS}):
+                return True  # no other property counts along the bone's axes
+            index = int(end)
         elif source.id == self.rig and variable.type == "TRANSFORMS" and source.transform_type in _TRANSFORM_CHANNELS:
             if source.transform_space not in {"LOCAL_SPACE", "TRANSFORM_SPACE"}:
                 return True
