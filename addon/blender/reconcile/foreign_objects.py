@@ -100,9 +100,9 @@ def _bone_slot(bone: bpy.types.Bone) -> BoneSlot:
 def attach_to_slots(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, BoneSlot | None]) -> None:
     """Parent objects to a mechanism's armature, to the bones of their slots where these exist."""
     bones = {slot: name for name, slot in armature_slots(rig).items()}
-    for obj, spot in objects.items():
+    for obj, slot in objects.items():
         obj.parent = rig
-        name = bones.get(spot) if spot is not None else None
+        name = bones.get(slot) if slot is not None else None
         obj.parent_type, obj.parent_bone = ("OBJECT", "") if name is None else ("BONE", name)
 
 
@@ -117,26 +117,26 @@ def preserve_world_poses(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
         yield
         return
     bpy.context.view_layer.update()
-    places = {obj: obj.matrix_world.copy() for obj in kept}
+    poses = {obj: obj.matrix_world.copy() for obj in kept}
     yield
     bpy.context.view_layer.update()
-    for obj, place in places.items():
-        _set_world_pose(obj, place)
+    for obj, pose in poses.items():
+        _set_world_pose(obj, pose)
 
 
-def _set_world_pose(obj: bpy.types.Object, place: Matrix) -> None:
+def _set_world_pose(obj: bpy.types.Object, pose: Matrix) -> None:
     """Move an object to a world pose.
 
     A child keeps its own channels, which may be keyed: its parent inverse is changed.
     """
     now = obj.matrix_world
-    if np.abs(np.array(now) - np.array(place)).max() < 1e-6 * max(1.0, np.abs(np.array(place)).max()):
+    if np.abs(np.array(now) - np.array(pose)).max() < 1e-6 * max(1.0, np.abs(np.array(pose)).max()):
         return
     if obj.parent is None or abs(now.determinant()) < 1e-12 or abs(obj.matrix_basis.determinant()) < 1e-12:
-        obj.matrix_world = place
+        obj.matrix_world = pose
         return
     local = obj.matrix_basis
-    obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted_safe() @ place @ local.inverted()
+    obj.matrix_parent_inverse = obj.matrix_parent_inverse @ local @ now.inverted_safe() @ pose @ local.inverted()
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class AdoptedMesh:
 def adopt_mesh_object(rig: bpy.types.Object, adopted: AdoptedMesh) -> bpy.types.Object:
     """Make a mesh object a body's object, where it is: its own mesh, without scale, modifiers and constraints."""
     obj, mesh = adopted.obj, adopted.mesh
-    place, turn, scale = obj.matrix_world.decompose()
+    position, rotation, scale = obj.matrix_world.decompose()
     frame = Matrix(adopted.frame.tolist())
     mesh.transform(frame.inverted_safe() @ Matrix.Diagonal((*scale, 1.0)))
     if scale[0] * scale[1] * scale[2] < 0.0:
@@ -174,7 +174,7 @@ def adopt_mesh_object(rig: bpy.types.Object, adopted: AdoptedMesh) -> bpy.types.
     obj.matrix_parent_inverse = Matrix()
     obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     obj.rotation_mode = "QUATERNION"
-    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
+    world = Matrix.Translation(position) @ rotation.to_matrix().to_4x4()
     obj.matrix_basis = rig.matrix_world.inverted_safe() @ world @ frame
     for child, matrix in children:
         child.matrix_world = matrix

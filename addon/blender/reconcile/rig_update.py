@@ -300,21 +300,21 @@ def _key_held_inputs(
     if present:
         evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
-    values = {place: {frame: curve.evaluate(frame) for frame in frames} for place, curve in keyed.items()}
-    by = {
-        place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
-        for place, every in values.items()
+    values = {key: {frame: curve.evaluate(frame) for frame in frames} for key, curve in keyed.items()}
+    offsets = {
+        key: {frame: float(states[frame][key[0]][key[1]]) - value for frame, value in every.items()}
+        for key, every in values.items()
     }
-    if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
+    if not any(abs(value) > _HELD_TOLERANCE for every in offsets.values() for value in every.values()):
         return
-    for place, curve in keyed.items():
+    for key, curve in keyed.items():
         if present and not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
-            curve.keyframe_points.insert(now, values[place][now])
+            curve.keyframe_points.insert(now, values[key][now])
         for point in curve.keyframe_points:
             frame = float(point.co[0])
-            more = by[place][frame if frame in by[place] else now]
+            offset = offsets[key][frame if frame in offsets[key] else now]
             for name in ("handle_left", "handle_right", "co"):
-                getattr(point, name)[1] += more
+                getattr(point, name)[1] += offset
         curve.update()
 
 
@@ -336,7 +336,7 @@ def _report_lost_poses(rig: bpy.types.Object, lost: Collection[str], report: Rep
     """Report joints that got new bones for deleted ones and have no keyframes: nothing has their pose."""
     animated = animated_curve_ids(rig) if lost else set()
     found = [own for joint, own in servo_channels(rig).items() if joint in lost] if lost else []
-    names = [own[0].name for own in found if not any(place in animated for each in own for place in each.curves())]
+    names = [own[0].name for own in found if not any(curve in animated for each in own for curve in each.curves())]
     if names:
         report.info(
             "pose-lost",
@@ -506,7 +506,9 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
 
 def _keyed_joints(curves: Mapping[CurveId, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]) -> list[str]:
     """Return the ids of the joints that curves pose, among those with channels by id."""
-    return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
+    return [
+        joint for joint, own in channels.items() if any(each in curves for channel in own for each in channel.curves())
+    ]
 
 
 def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
@@ -526,8 +528,8 @@ def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
             order = [*(joint for joint in loop.drivers if joint in keyed), *keyed]
             for joint in set(keyed).difference(loop.linkage.drivers(loop.follower.present().positions, order)):
                 muted[joint] = loop.channels[joint][0].bone
-                for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
-                    curves[place].mute = True
+                for each in {each for channel in loop.channels[joint] for each in channel.curves()} & curves.keys():
+                    curves[each].mute = True
     if muted:
         names = abbreviate_names(sorted(muted.values()))
         report.warn(

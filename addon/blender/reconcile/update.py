@@ -451,16 +451,16 @@ def _write_shapes(
         source: Object of the body that tells which shapes have objects.
         previous: Previous index of each shape (``Edit.shapes``); None: unchanged.
     """
-    record, places = record_of(obj), previous if previous is not None else range(len(body.shapes))
+    record, indices = record_of(obj), previous if previous is not None else range(len(body.shapes))
     has_child = {number for number, row in enumerate(record_of(source).shapes) if row.has_child}
     record.shapes.clear()
-    for shape, place in zip(body.shapes, places, strict=True):
+    for shape, index in zip(body.shapes, indices, strict=True):
         row = record.shapes.add()
         write_shape(row, shape)
-        row.has_child = place in has_child
+        row.has_child = index in has_child
     for child in obj.children if previous is not None else ():
-        if record_of(child).role == "SHAPE" and record_of(child).shape in places:
-            record_of(child).shape = places.index(record_of(child).shape)
+        if record_of(child).role == "SHAPE" and record_of(child).shape in indices:
+            record_of(child).shape = indices.index(record_of(child).shape)
             record_of(child).source_id = f"{body.id}/{record_of(child).shape}"
 
 

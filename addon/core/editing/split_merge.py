@@ -177,16 +177,16 @@ def _unlink_misplaced_twins(mechanism: Mechanism, came: Collection[str], plane: 
     parts: list[Body | Joint] = [*mechanism.bodies, *mechanism.joints]
     pairs = pairs_by_twin(mechanism.bodies)
     pairs |= pairs_by_twin(mechanism.joints)
-    places = {part.id: _position(part, bodies) for part in parts if part.id in pairs}
-    if not places:
+    positions = {part.id: _position(part, bodies) for part in parts if part.id in pairs}
+    if not positions:
         return 0
-    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*places.values()]), axis=0).max())
+    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*positions.values()]), axis=0).max())
     count = 0
     for part in parts:
         twin = pairs.get(part.id)
         if twin is None or part.id not in came:
             continue
-        if np.linalg.norm(plane.mirror_points(places[part.id]) - places[twin]) > reach:
+        if np.linalg.norm(plane.mirror_points(positions[part.id]) - positions[twin]) > reach:
             part.twin = None
             count += 1
     return count // 2

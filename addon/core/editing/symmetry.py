@@ -104,8 +104,8 @@ def _nearest_to_images(images: Mapping[str, Array], at: Mapping[str, Array], rea
     Parts are looked up in a grid of cells of that size, to avoid a million comparisons for a thousand parts.
     """
     cells: dict[tuple[int, ...], list[str]] = {}
-    for key, place in at.items():
-        cells.setdefault(tuple(_grid_cell(place, reach).tolist()), []).append(key)
+    for key, position in at.items():
+        cells.setdefault(tuple(_grid_cell(position, reach).tolist()), []).append(key)
     out = {}
     for key, image in images.items():
         here = _grid_cell(image, reach)
@@ -120,9 +120,9 @@ def _nearest_to_images(images: Mapping[str, Array], at: Mapping[str, Array], rea
     return out
 
 
-def _grid_cell(place: Array, reach: float) -> Array:
+def _grid_cell(position: Array, reach: float) -> Array:
     """Return the grid cell (3,) of a position (3,); positions too far away to be counted are in the outermost cells."""
-    return np.floor(np.clip(place / reach, -_MAX_CELL, _MAX_CELL)).astype(np.int64)
+    return np.floor(np.clip(position / reach, -_MAX_CELL, _MAX_CELL)).astype(np.int64)
 
 
 def _are_similar(one: Body | Joint, other: Body | Joint) -> bool:
@@ -540,8 +540,8 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
 
     Of a limb only the part at its beginning is listed.
     """
-    places = {body.id: body_center(body) for body in mechanism.bodies if body.active}
-    alone = _unpaired_off_plane(places, sides.bodies, sides)
+    positions = {body.id: body_center(body) for body in mechanism.bodies if body.active}
+    alone = _unpaired_off_plane(positions, sides.bodies, sides)
     if not sides.bodies or len(alone) > len(sides.bodies):
         return []
     carriers = _parent_bodies(mechanism)
@@ -578,12 +578,12 @@ def _parent_bodies(mechanism: Mechanism) -> dict[str, str | None]:
     return {link.body: link.carrier for link in spanning_tree(mechanism).links}
 
 
-def _unpaired_off_plane(places: Mapping[str, Array], twins: Mapping[str, str], sides: Sides) -> set[str]:
+def _unpaired_off_plane(positions: Mapping[str, Array], twins: Mapping[str, str], sides: Sides) -> set[str]:
     """Find parts without a twin that are not in the middle: farther from the plane than its uncertainty."""
-    if not places:
+    if not positions:
         return set()
-    heights = {key: sides.plane.height(at) for key, at in places.items()}
+    heights = {key: sides.plane.height(at) for key, at in positions.items()}
     off = [abs(own + heights[twins[key]]) for key, own in heights.items() if twins.get(key) in heights]
-    size = float(np.ptp(np.array([*places.values()]), axis=0).max())
+    size = float(np.ptp(np.array([*positions.values()]), axis=0).max())
     reach = max(_MIDDLE_RATIO * size, float(np.median(off)) if off else 0.0)
     return {key for key, height in heights.items() if key not in twins and abs(height) > reach}

@@ -585,5 +585,5 @@ def reverse_restraint(item: Restraint) -> Restraint:
 
 def _reverse_polynomial(piece: Sequence[float]) -> list[float]:
     """Reverse a polynomial in descending powers: ``-f(-q)``."""
-    last = len(piece) - 1
-    return [number * (1.0 if (last - place) % 2 else -1.0) + 0.0 for place, number in enumerate(piece)]
+    degree = len(piece) - 1
+    return [number * (1.0 if (degree - index) % 2 else -1.0) + 0.0 for index, number in enumerate(piece)]

@@ -112,9 +112,9 @@ def _is_undisturbed(obj: bpy.types.Object) -> bool:
 def _are_bones_unmoved(rig: bpy.types.Object, attached: Sequence[bpy.types.Object]) -> bool:
     """Return whether no bone moved since objects were parented, by one comparison; nearly always true."""
     names, rests = inverse_rest_matrices(rig)
-    place = {name: number for number, name in enumerate(names)}
-    known = [obj for obj in attached if obj.parent_bone in place]
-    now = rests[[place[obj.parent_bone] for obj in known]]
+    rows = {name: row for row, name in enumerate(names)}
+    known = [obj for obj in attached if obj.parent_bone in rows]
+    now = rests[[rows[obj.parent_bone] for obj in known]]
     then = np.array([flatten_pose(rest_parent_inverse(obj)) for obj in known]).reshape(-1, 4, 4)
     slack = _ROUNDING_TOLERANCE * np.maximum(1.0, np.abs(now).max(axis=(1, 2), initial=0.0))
     return bool((np.abs(now - then).max(axis=(1, 2), initial=0.0) <= slack).all())
@@ -240,15 +240,15 @@ def _is_pose_of_curves(
 
 def _bone_channels(pose: bpy.types.PoseBone, wanted: Matrix) -> dict[str, tuple[float, ...]]:
     """Return the channels of a bone, by property, that pose it so (4, 4), nearest to its present ones."""
-    place, turn, _scale = wanted.decompose()
+    location, rotation, _scale = wanted.decompose()
     if pose.rotation_mode == "QUATERNION":
-        turn.make_compatible(pose.rotation_quaternion)
-        return {"location": place[:], "rotation_quaternion": turn[:]}
+        rotation.make_compatible(pose.rotation_quaternion)
+        return {"location": location[:], "rotation_quaternion": rotation[:]}
     if pose.rotation_mode == "AXIS_ANGLE":
-        axis, angle = turn.to_axis_angle()
-        return {"location": place[:], "rotation_axis_angle": (angle, *axis[:])}
-    euler = turn.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
-    return {"location": place[:], "rotation_euler": euler[:]}
+        axis, angle = rotation.to_axis_angle()
+        return {"location": location[:], "rotation_axis_angle": (angle, *axis[:])}
+    euler = rotation.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
+    return {"location": location[:], "rotation_euler": euler[:]}
 
 
 def restore_bones(rig: bpy.types.Object) -> Report:
