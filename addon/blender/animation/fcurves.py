@@ -53,6 +53,11 @@ def curve_id(curve: bpy.types.FCurve) -> CurveId:
     return curve.data_path, curve.array_index
 
 
+def curve_ids(channels: Iterable[Channel]) -> set[CurveId]:
+    """Return the identifiers of all curves that pose joint values."""
+    return {each for channel in channels for each in channel.curves()}
+
+
 @dataclass(frozen=True)
 class CurveData:
     """Content of a curve: keys (frames, values), extrapolation, and the settings of its Cycles modifier by name."""

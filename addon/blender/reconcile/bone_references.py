@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ...core.report import Message, Report
-from ..animation.fcurves import CurveId, curve_id
+from ..animation.fcurves import CurveId, curve_id, curve_ids
 from ..data.access import armature_of
 from ..data.channels import Channel, bone_of_path, bone_path, is_screw_driver_curve, path_with_renamed_bone
 from ..data.datablocks import still_exists
@@ -207,7 +207,7 @@ def report_removed_drivers(
     report, drivers = Report(), user_drivers(rig)
     removed = {curve_id(curve) for curve in drivers}.intersection(gone)
     for channels in remaining if removed else ():
-        if any(each in removed for channel in channels for each in channel.curves()):
+        if not removed.isdisjoint(curve_ids(channels)):
             name = channels[0].bone
             report.warn(
                 "driver-removed",

@@ -16,7 +16,7 @@ from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
 from ...core.report import Message, Report
 from ..animation.actions import action_users, active_action
-from ..animation.fcurves import CurveId, curve_id
+from ..animation.fcurves import CurveId, curve_id, curve_ids
 from ..animation.keying import MIN_KEY_SPACING
 from ..compat import action_curves, all_curves, new_curve
 from ..data.access import armature_of, record_of
@@ -54,7 +54,8 @@ def transfer_channels(
     moved, gone = _map_curves(rig, present, edits, after)
     for name in renewed:
         gone |= set(_bone_curve_ids(name))
-    _reset_channels(rig, (gone | moved.keys()) - _curve_ids(after.values()))
+    channels = [channel for own in after.values() for channel in own]
+    _reset_channels(rig, (gone | moved.keys()) - curve_ids(channels))
     for joint, own in after.items():
         edit, old = edits.get(joint, _UNCHANGED), present.channels.get(joint, [])
         values = edit.values
@@ -71,19 +72,14 @@ def transfer_channels(
         report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
     if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved)
-    previous = _curve_ids(present.channels.values())
-    present.references.convert(moved, gone & previous, [channel for own in after.values() for channel in own])
+    previous = curve_ids(channel for own in present.channels.values() for channel in own)
+    present.references.convert(moved, gone & previous, channels)
     _rotate_block_curves(rig, present, edits, after)
     for joint, zero in zeros.items():
         _shift_curves(rig, present, after.get(joint, []), zero)
     for joint in present.keyed.intersection(edits):
         _key_current_pose(rig, after.get(joint, []))
     return report
-
-
-def _curve_ids(channels: Iterable[Sequence[Channel]]) -> set[CurveId]:
-    """Return the identifiers of all channels that pose joints, which are given by joint."""
-    return {each for own in channels for channel in own for each in channel.curves()}
 
 
 def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
@@ -216,7 +212,7 @@ def _map_curves(
     chains, moved, before = joint_bones(rig), dict[CurveId, MovedChannel](), set[CurveId]()
     for joint, old in present.channels.items():
         if joint in after or joint in edits:
-            before |= _curve_ids([old])
+            before |= curve_ids(old)
             moved.update(_map_joint_curves(old, after.get(joint, []), edits.get(joint, _UNCHANGED)))
     for joint, edit in edits.items():
         if edit.held is not None:

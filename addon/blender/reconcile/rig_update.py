@@ -23,7 +23,7 @@ from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
 from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
-from ..animation.fcurves import CurveId, posing_curves
+from ..animation.fcurves import CurveId, curve_ids, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import LiveLoop
@@ -336,7 +336,7 @@ def _report_lost_poses(rig: bpy.types.Object, lost: Collection[str], report: Rep
     """Report joints that got new bones for deleted ones and have no keyframes: nothing has their pose."""
     animated = animated_curve_ids(rig) if lost else set()
     found = [own for joint, own in servo_channels(rig).items() if joint in lost] if lost else []
-    names = [own[0].name for own in found if not any(curve in animated for each in own for curve in each.curves())]
+    names = [own[0].name for own in found if animated.isdisjoint(curve_ids(own))]
     if names:
         report.info(
             "pose-lost",
@@ -506,9 +506,7 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
 
 def _keyed_joints(curves: Mapping[CurveId, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]) -> list[str]:
     """Return the ids of the joints that curves pose, among those with channels by id."""
-    return [
-        joint for joint, own in channels.items() if any(each in curves for channel in own for each in channel.curves())
-    ]
+    return [joint for joint, own in channels.items() if not curve_ids(own).isdisjoint(curves)]
 
 
 def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
@@ -528,7 +526,7 @@ def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
             order = [*(joint for joint in loop.drivers if joint in keyed), *keyed]
             for joint in set(keyed).difference(loop.linkage.drivers(loop.follower.present().positions, order)):
                 muted[joint] = loop.channels[joint][0].bone
-                for each in {each for channel in loop.channels[joint] for each in channel.curves()} & curves.keys():
+                for each in curve_ids(loop.channels[joint]) & curves.keys():
                     curves[each].mute = True
     if muted:
         names = abbreviate_names(sorted(muted.values()))
