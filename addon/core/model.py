@@ -99,6 +99,11 @@ class Plane:
         out[:3, 3] = 2.0 * self.offset * self.normal
         return out
 
+    def mirror_points(self, points: Array) -> Array:
+        """Return the mirror images of points (..., 3)."""
+        image: Array = points @ self.reflection[:3, :3] + self.reflection[:3, 3]
+        return image
+
     def height(self, point: Array) -> float:
         """Return the signed distance of a point (3,) from the plane, positive on the side of the normal."""
         return float(self.normal @ point - self.offset)

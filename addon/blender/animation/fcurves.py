@@ -48,6 +48,16 @@ _UI_ATTRIBUTES = {"active", "show_expanded"}
 CurveId = tuple[str, int]
 
 
+def curve_id(curve: bpy.types.FCurve) -> CurveId:
+    """Return the identifier of a curve or driver."""
+    return curve.data_path, curve.array_index
+
+
+def curve_ids(channels: Iterable[Channel]) -> set[CurveId]:
+    """Return the identifiers of all curves that pose joint values."""
+    return {each for channel in channels for each in channel.curves()}
+
+
 @dataclass(frozen=True)
 class CurveData:
     """Content of a curve: keys (frames, values), extrapolation, and the settings of its Cycles modifier by name."""
@@ -97,7 +107,7 @@ def curves_by_id(
     rig: bpy.types.Object, action: bpy.types.Action, places: Collection[CurveId]
 ) -> dict[CurveId, bpy.types.FCurve]:
     """Return the Action's non-empty curves among ``places``, muted or not."""
-    found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
+    found = ((curve, curve_id(curve)) for curve in action_curves(rig, action, create=False) or ())
     return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
 
 

@@ -25,7 +25,7 @@ from ..animation.actions import (
     playing_role,
     require_no_tweak_mode,
 )
-from ..animation.fcurves import copy_curve
+from ..animation.fcurves import CurveId, copy_curve, curve_id
 from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
@@ -35,7 +35,6 @@ from ..compat import (
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
     bone_of_path,
-    is_screw_driver_curve,
     path_with_renamed_bone,
     servo_channels,
 )
@@ -55,6 +54,12 @@ from ..data.queries import (
 from ..events.signals import writing_records
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import simulating_scene
+from ..reconcile.bone_references import (
+    copy_bone_constraints,
+    copy_bone_drivers,
+    follow_bones,
+    mute_bone_constraints,
+)
 from ..reconcile.channel_transfer import remove_bone_animation, remove_empty_actions
 from ..reconcile.foreign_objects import (
     BoneSlot,
@@ -64,11 +69,8 @@ from ..reconcile.foreign_objects import (
     attached_parts,
     bone_slots,
     carried_bones,
-    copy_bone_constraints,
-    follow_bones,
     foreign_children,
     is_part_of,
-    mute_bone_constraints,
     preserve_world_poses,
     separate_collections,
     transfer_foreign_objects,
@@ -132,7 +134,7 @@ def split_model(
             joints += [empty for own, empty in empties.items() if own not in known and _is_on(empty, chosen)]
             transfer_parts([*chosen, *joints, *attached_parts(chosen, rig)], rig, made)
             for each, edit in ((rig, parts_of.rest), (made, parts_of.part)):
-                removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion, compares=True))
+                removals.extend(write_parts(each, edit, present.of_copy(each), motion=motion))
             report.extend(_without_kept_drivers(removals, (rig, made)))
             for each in (rig, made):
                 record_deletion(each, every - part_ids(each))
@@ -428,7 +430,7 @@ def _merge_motions(
     rig: bpy.types.Object,
     other: bpy.types.Object,
     motions: tuple[Sequence[bpy.types.Action], Sequence[bpy.types.Action]],
-    places: CurveMap,
+    channels: CurveMap,
     bones: Mapping[str, str],
 ) -> Report:
     """Give a mechanism the motions, stored poses, NLA tracks and drivers of one that was merged into it.
@@ -440,51 +442,51 @@ def _merge_motions(
         rig: The armature.
         other: That of the merged mechanism.
         motions: Actions of both before the merge.
-        places: New identifiers of the curves of its joints by previous ones.
+        channels: New identifiers of the curves of its joints by previous ones.
         bones: New names of its bones by previous ones.
 
     Returns:
         What could not be merged, and which Actions were joined.
     """
-    report, joined, whole = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
+    report, joined, object_motions = Report(), dict[bpy.types.Action, bpy.types.Action](), set[str]()
     mine, theirs = motions
     pairs, unused = _split_pairs(rig, other, mine, theirs), list[bpy.types.Action]()
     for action in theirs:
         curves = [*(action_curves(other, action, create=False) or ())]
-        goes = {(each.data_path, each.array_index): each for each in curves if bone_of_path(each.data_path) in bones}
-        goes_to = {at: places.get(at, (path_with_renamed_bone(at[0], bones), at[1])) for at in goes}
-        partner = _partner(rig, other, action, mine, pairs.get(action), goes_to.values())
+        moved = {curve_id(curve): curve for curve in curves if bone_of_path(curve.data_path) in bones}
+        new_ids = {old: channels.get(old, (path_with_renamed_bone(old[0], bones), old[1])) for old in moved}
+        partner = _partner(rig, other, action, mine, pairs.get(action), new_ids.values())
         there = action_curves(rig, partner) if partner is not None else None
-        held = {(curve.data_path, curve.array_index) for curve in there or ()}
+        held = {curve_id(curve) for curve in there or ()}
         lost = [curve for curve in curves if not bone_of_path(curve.data_path)]
-        left = [curve for curve in lost if (curve.data_path, curve.array_index) not in held]
-        whole |= {action.name for _curve in left}
+        left = [curve for curve in lost if curve_id(curve) not in held]
+        object_motions |= {action.name for _curve in left}
         if there is None or partner is None:
             for curve in lost:
                 action_curves(other, action).remove(curve)
-            transfer_motions(other, [action], goes_to, model_uid(rig))
+            transfer_motions(other, [action], new_ids, model_uid(rig))
             action.use_fake_user |= playing_role(other, action) == "active" and _plays_linked(rig)
             continue
         if partner == action and action_record(action).model == settings(other).uid != "":
             action_record(action).model = model_uid(rig)
         joined[action] = partner
-        new = [at for at in goes if goes_to[at] not in held]
-        for at in new:
-            path, index = goes_to[at]
-            copy_curve(goes[at], there, path, index, bone_of_path(path))
+        new = [old for old in moved if new_ids[old] not in held]
+        for old in new:
+            path, index = new_ids[old]
+            copy_curve(moved[old], there, path, index, bone_of_path(path))
         if partner == pairs.get(action) and len(new) + len(lost) - len(left) == len(list(all_curves(action))):
             unused.append(action)
         elif action not in mine:
-            transfer_motions(other, [action], goes_to, model_uid(rig))  # it stays a motion of its own as well
+            transfer_motions(other, [action], new_ids, model_uid(rig))  # it stays a motion of its own as well
             action.use_fake_user = True
     report.extend(play_merged(rig, other, joined))
-    _copy_drivers(rig, other, places, bones)
-    if whole:
+    copy_bone_drivers(other, rig, bones, channels)
+    if object_motions:
         report.warn(
             "object-motion-lost",
             Message(
                 "Keyframes of {}: those of the armature object {} are not merged",
-                ", ".join(map(repr, sorted(whole))),
+                ", ".join(map(repr, sorted(object_motions))),
                 repr(other.name),
             ),
         )
@@ -530,17 +532,17 @@ def _partner(
     action: bpy.types.Action,
     mine: Sequence[bpy.types.Action],
     half: bpy.types.Action | None,
-    places: Iterable[tuple[str, int]],
+    new_ids: Iterable[CurveId],
 ) -> bpy.types.Action | None:
     """Return the Action of a mechanism that one of a merged mechanism becomes a part of; None: it stays.
 
-    It is the same one, or the other ``half`` of a split that has no curve at ``places``, or both play.
+    It is the same one, or the other ``half`` of a split that has no curve with one of the ``new_ids``, or both play.
     """
     if action in mine:
         return action
     if half is not None:
-        held = {(curve.data_path, curve.array_index) for curve in action_curves(rig, half, create=False) or ()}
-        if held.isdisjoint(places):
+        held = {curve_id(curve) for curve in action_curves(rig, half, create=False) or ()}
+        if held.isdisjoint(new_ids):
             return half
     active = rig.animation_data.action if rig.animation_data is not None else None
     return active if active in mine and playing_role(other, action) == "active" else None
@@ -555,16 +557,6 @@ def _is_split_pair(one: bpy.types.Action, other: bpy.types.Action) -> bool:
     """Return whether a split made one of two Actions of the other, or both of a third."""
     first, second = action_record(one).split_from, action_record(other).split_from
     return other == first or one == second or (first is not None and first == second)
-
-
-def _copy_drivers(rig: bpy.types.Object, other: bpy.types.Object, places: CurveMap, bones: Mapping[str, str]) -> None:
-    """Copy the user's drivers of bones of a merged mechanism to the bones of the mechanism that has them now."""
-    for curve in other.animation_data.drivers if other.animation_data is not None else ():
-        if is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in bones:
-            continue
-        made = rig.animation_data_create().drivers.from_existing(src_driver=curve)
-        path = path_with_renamed_bone(curve.data_path, bones)
-        made.data_path, made.array_index = places.get((curve.data_path, curve.array_index), (path, curve.array_index))
 
 
 def _report_left_behind(rig: bpy.types.Object, other: bpy.types.Object, mechanism: Mechanism, report: Report) -> None:

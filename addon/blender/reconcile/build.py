@@ -198,9 +198,7 @@ def _store_settings(
     record_of(rig).role = "MODEL"
     record_of(rig).source_name = mechanism.name
     record_of(rig).model = rig
-    model = settings(rig)
-    model.upright = rig.matrix_basis.to_quaternion()
-    source = mechanism.source
+    model, source = settings(rig), mechanism.source
     model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
     if source.text:
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name

@@ -16,6 +16,7 @@ from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
 from ...core.report import Message, Report
 from ..animation.actions import action_users, active_action
+from ..animation.fcurves import CurveId, curve_id, curve_ids
 from ..animation.keying import MIN_KEY_SPACING
 from ..compat import action_curves, all_curves, new_curve
 from ..data.access import armature_of, record_of
@@ -25,10 +26,9 @@ from ..data.queries import joint_bones, parts
 from ..events.signals import writing_records
 from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
-from .foreign_objects import ChannelPath
+from .bone_references import MovedChannel, report_removed_drivers
 from .rig_state import RigState
 
-_NO_ZERO_SHIFTS: Mapping[str, Array] = {}
 #: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 
@@ -38,7 +38,7 @@ def transfer_channels(
     present: RigState,
     edits: Mapping[str, JointEdit],
     renewed: Collection[str],
-    zeros: Mapping[str, Array] = _NO_ZERO_SHIFTS,
+    zeros: Mapping[str, Array],
 ) -> Report:
     """Pose and key the joints of a mechanism as before; return what is lost of joints that remain.
 
@@ -53,10 +53,9 @@ def transfer_channels(
     after = servo_channels(rig)
     moved, gone = _map_curves(rig, present, edits, after)
     for name in renewed:
-        gone |= set(_bone_channel_paths(name))
-    _reset_channels(
-        rig, (gone | moved.keys()) - {place for own in after.values() for each in own for place in each.curves()}
-    )
+        gone |= set(_bone_curve_ids(name))
+    channels = [channel for own in after.values() for channel in own]
+    _reset_channels(rig, (gone | moved.keys()) - curve_ids(channels))
     for joint, own in after.items():
         edit, old = edits.get(joint, _UNCHANGED), present.channels.get(joint, [])
         values = edit.values
@@ -67,14 +66,14 @@ def transfer_channels(
             values = None if values is None else _relative_to_zero(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
-    report = _report_lost_drivers(rig, present, gone, after, edits) if gone else Report()
-    report.extend(_report_bone_drivers(rig, renewed))
+    remaining = [old for joint, old in present.channels.items() if joint in after or joint in edits]
+    report = report_removed_drivers(rig, renewed, gone, remaining)
     if gone:
         report.extend(_remove_curves(rig, present, lambda at: at in gone or _is_on(at, renewed) and at not in moved))
     if any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved)
-    before = {place for own in present.channels.values() for channel in own for place in channel.curves()}
-    present.references.convert(moved, gone & before, [channel for own in after.values() for channel in own])
+    previous = curve_ids(channel for own in present.channels.values() for channel in own)
+    present.references.convert(moved, gone & previous, channels)
     _rotate_block_curves(rig, present, edits, after)
     for joint, zero in zeros.items():
         _shift_curves(rig, present, after.get(joint, []), zero)
@@ -83,65 +82,30 @@ def transfer_channels(
     return report
 
 
-def _report_lost_drivers(
-    rig: bpy.types.Object,
-    present: RigState,
-    gone: Collection[ChannelPath],
-    after: Mapping[str, Sequence[Channel]],
-    edits: Collection[str],
-) -> Report:
-    """Report the drivers of channels that remaining joints no longer have (``gone``)."""
-    report, drivers = Report(), rig.animation_data.drivers if rig.animation_data is not None else ()
-    driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)} & {*gone}
-    for joint, old in present.channels.items() if driven else ():
-        if (joint in after or joint in edits) and any(place in driven for channel in old for place in channel.curves()):
-            name = old[0].bone
-            report.warn(
-                "driver-removed",
-                Message("{}: its driver is removed, the joint has no such channel any more", repr(name)),
-                where=name,
-            )
-    return report
-
-
-def _report_bone_drivers(rig: bpy.types.Object, deleted: Collection[str]) -> Report:
-    """Report the user's drivers on bones (names) that are deleted, or replaced by others of the same names."""
-    report = Report()
-    for curve in rig.animation_data.drivers if deleted and rig.animation_data is not None else ():
-        name = bone_of_path(curve.data_path)
-        if name in deleted and not is_screw_driver_curve(curve):
-            report.warn(
-                "bone-driver-removed",
-                Message("{}: its driver of {} is removed, the bone was deleted", repr(name), repr(curve.data_path)),
-                where=name,
-            )
-    return report
-
-
 def remove_bone_animation(rig: bpy.types.Object, present: RigState, deleted: Collection[str]) -> Report:
     """Remove what moved deleted bones (names): drivers, and curves in every motion and stored pose.
 
     An Action that another armature shares keeps the curves of bones that exist there.
     """
-    report = _report_bone_drivers(rig, deleted)
+    report = report_removed_drivers(rig, deleted)
     report.extend(_remove_curves(rig, present, lambda at: _is_on(at, deleted)) if deleted else None)
     return report
 
 
-def _is_on(place: ChannelPath, bones: Collection[str]) -> bool:
+def _is_on(identifier: CurveId, bones: Collection[str]) -> bool:
     """Return whether a curve or driver is one of bones (names)."""
-    return bone_of_path(place[0]) in bones
+    return bone_of_path(identifier[0]) in bones
 
 
-def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[ChannelPath], bool]) -> Report:
+def _remove_curves(rig: bpy.types.Object, present: RigState, is_lost: Callable[[CurveId], bool]) -> Report:
     """Remove curves and drivers of a mechanism, except curves of bones that another armature has and plays."""
     report, drivers = Report(), rig.animation_data_create().drivers
-    for curve in [each for each in drivers if is_lost((each.data_path, each.array_index))]:
+    for curve in [each for each in drivers if is_lost(curve_id(each))]:
         if not is_screw_driver_curve(curve) or bone_of_path(curve.data_path) not in armature_of(rig).bones:
             drivers.remove(curve)
     for action in present.actions:
         curves: Any = action_curves(rig, action, create=False) or ()
-        going = [curve for curve in curves if is_lost((curve.data_path, curve.array_index))]
+        going = [curve for curve in curves if is_lost(curve_id(curve))]
         sharing = dict[str, bpy.types.Object]()
         for other in action_users(rig, action) if going else ():
             shared = {bone_of_path(curve.data_path) for curve in going} & {*armature_of(other).bones.keys()}
@@ -212,10 +176,10 @@ def _key_current_pose(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
     """
     action = active_action(rig)
     curves = action_curves(rig, action, create=False) if action is not None else None
-    places = dict.fromkeys((channel.bone, place) for channel in own for place in channel.curves())
-    if curves is None or any(curves.find(path, index=index) for _bone, (path, index) in places):
+    channels = dict.fromkeys((channel.bone, *each) for channel in own for each in channel.curves())
+    if curves is None or any(curves.find(path, index=index) for _bone, path, index in channels):
         return
-    for bone, (path, index) in places:
+    for bone, path, index in channels:
         value = getattr(rig.pose.bones[bone], path.rpartition(".")[2])[index]
         new_curve(curves, path, index, bone).keyframe_points.insert(bpy.context.scene.frame_current_final, value)
 
@@ -243,22 +207,22 @@ def _map_curves(
     present: RigState,
     edits: Mapping[str, JointEdit],
     after: Mapping[str, list[Channel]],
-) -> tuple[dict[ChannelPath, tuple[ChannelPath, float]], set[ChannelPath]]:
+) -> tuple[dict[CurveId, MovedChannel], set[CurveId]]:
     """Return the new identifier and factor of each curve that continues, and the curves that do not."""
-    chains, moved, before = joint_bones(rig), dict[ChannelPath, tuple[ChannelPath, float]](), set[ChannelPath]()
+    chains, moved, before = joint_bones(rig), dict[CurveId, MovedChannel](), set[CurveId]()
     for joint, old in present.channels.items():
         if joint in after or joint in edits:
-            before.update(place for channel in old for place in channel.curves())
+            before |= curve_ids(old)
             moved.update(_map_joint_curves(old, after.get(joint, []), edits.get(joint, _UNCHANGED)))
     for joint, edit in edits.items():
         if edit.held is not None:
-            before.update(place for bone in chains.get(joint, ()) for place in _bone_channel_paths(bone))
+            before.update(each for bone in chains.get(joint, ()) for each in _bone_curve_ids(bone))
     return moved, before - moved.keys()
 
 
 def _map_joint_curves(
     old: list[Channel], new: list[Channel], edit: JointEdit
-) -> Iterator[tuple[ChannelPath, tuple[ChannelPath, float]]]:
+) -> Iterator[tuple[CurveId, MovedChannel]]:
     numbers = edit.numbers
     if numbers is None:
         numbers = {channel.dof_index: (channel.dof_index, 1.0) for channel in old} if len(old) == len(new) else {}
@@ -272,7 +236,7 @@ def _map_joint_curves(
             yield from ((was, (now, 1.0)) for was, now in zip(channel.curves(), new[number].curves(), strict=False))
 
 
-def _bone_channel_paths(bone: str) -> Iterator[ChannelPath]:
+def _bone_curve_ids(bone: str) -> Iterator[CurveId]:
     """Yield the identifiers of all channels of a bone."""
     for name, count in _PROPERTIES.items():
         for index in range(count):
@@ -288,9 +252,9 @@ def _are_same_channels(rig: bpy.types.Object, present: RigState, old: list[Chann
     return all(present.has_same_axes(rig, channel) for channel in new)
 
 
-def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> None:
+def _reset_channels(rig: bpy.types.Object, channels: Collection[CurveId]) -> None:
     """Set channels to their values at rest."""
-    for path, index in places:
+    for path, index in channels:
         prop = path.rpartition(".")[2]
         pose: bpy.types.PoseBone | None = rig.pose.bones.get(bone_of_path(path))
         usual = 1.0 if (prop, index) == ("rotation_quaternion", 0) else 0.0
@@ -298,15 +262,13 @@ def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> N
             getattr(pose, prop)[index] = usual
 
 
-def _move_curves(
-    rig: bpy.types.Object, present: RigState, moved: Mapping[ChannelPath, tuple[ChannelPath, float]]
-) -> None:
+def _move_curves(rig: bpy.types.Object, present: RigState, moved: Mapping[CurveId, MovedChannel]) -> None:
     """Move curves and drivers of a mechanism to the new channels of their joint values."""
     for curves in _curve_owners(rig, present):
-        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver_curve(curve)]
-        for curve, place, factor in [(curve, *moved[place]) for curve, place in found if place in moved]:
-            if (curve.data_path, curve.array_index) != place:
-                curve.data_path, curve.array_index = place
+        found = [curve for curve in curves if curve_id(curve) in moved and not is_screw_driver_curve(curve)]
+        for curve, (new, factor) in [(curve, moved[curve_id(curve)]) for curve in found]:
+            if curve_id(curve) != new:
+                curve.data_path, curve.array_index = new
             if factor < 0.0:
                 _negate_curve(curve)
 

@@ -117,14 +117,18 @@ class KeyframePoses:
         names: Names of bodies, by id.
         solved: Motions of joints that follow closed loops.
         driven: Bones with drivers of input joints, by the ids of the joints that follow these.
+        compares: The poses of bodies are compared; else only joints are, each by itself.
     """
 
-    def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
-        self.rig = rig
+    def __init__(
+        self, rig: bpy.types.Object, present: RigState, joints: Collection[str], compares: bool = True
+    ) -> None:
+        self.rig, self.compares = rig, compares
         self._now, self._active = float(bpy.context.scene.frame_current_final), active_action(rig)
         self.names = dict[str, str]()
         self.frames = dict[bpy.types.Action, list[float]]()
-        channels = (present.channels | root_channels(rig)).values() if joints else ()  # any may move what they release
+        # any channel may move what they release
+        channels = (present.channels | root_channels(rig)).values() if joints and compares else ()
         places = {place for own in channels for each in own for place in each.curves()}
         for action in dict.fromkeys((*present.actions, *played_actions(rig))) if places else ():
             curves = posing_curves(rig, action, places).values()
@@ -353,12 +357,7 @@ class KeyConversion:
     """
 
     def __init__(
-        self,
-        rig: bpy.types.Object,
-        present: RigState,
-        edit: Edit,
-        motion: KeyframePoses | None = None,
-        is_compared: bool = False,
+        self, rig: bpy.types.Object, present: RigState, edit: Edit, motion: KeyframePoses | None = None
     ) -> None:
         """Read the keyframes.
 
@@ -367,7 +366,6 @@ class KeyConversion:
             present: State of the mechanism before the edit.
             edit: The edit.
             motion: Motions before the edit.
-            is_compared: The poses of bodies are compared in these motions.
         """
         self.rig, self.report = rig, Report()
         self._found: list[_ConvertedKeys] = []
@@ -383,7 +381,7 @@ class KeyConversion:
         self._directions = {own: present.channels[own][0].is_reversed for own in {*free} & present.channels.keys()}
         for joint, change in ({own: _SAME for own in self._directions} | {**edit.joints}).items():
             own = present.channels.get(joint, [])
-            is_retyped = joint in self._retyped and change.values is not None and not is_compared
+            is_retyped = joint in self._retyped and change.values is not None and not (motion and motion.compares)
             for action in present.actions if own and (is_retyped or change.convert is not None) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}

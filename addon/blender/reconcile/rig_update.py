@@ -23,7 +23,7 @@ from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
 from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
-from ..animation.fcurves import posing_curves
+from ..animation.fcurves import CurveId, curve_ids, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import LiveLoop
@@ -56,7 +56,7 @@ from ..scene.read.design_poses import DesignPoses, design_tree, is_pose_as_built
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
-from .foreign_objects import ChannelPath, foreign_children, preserve_world_poses
+from .foreign_objects import foreign_children, preserve_world_poses
 from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, set_design_pose
 
@@ -278,7 +278,7 @@ def _key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
 
 
 def _key_held_inputs(
-    rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action, curves: Mapping[ChannelPath, bpy.types.FCurve]
+    rig: bpy.types.Object, loop: LiveLoop, action: bpy.types.Action, curves: Mapping[CurveId, bpy.types.FCurve]
 ) -> None:
     """Key joints of a loop where it holds them in an Action with these curves by identifier.
 
@@ -300,21 +300,21 @@ def _key_held_inputs(
     if present:
         evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
-    values = {place: {frame: curve.evaluate(frame) for frame in frames} for place, curve in keyed.items()}
-    by = {
-        place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
-        for place, every in values.items()
+    values = {key: {frame: curve.evaluate(frame) for frame in frames} for key, curve in keyed.items()}
+    offsets = {
+        key: {frame: float(states[frame][key[0]][key[1]]) - value for frame, value in every.items()}
+        for key, every in values.items()
     }
-    if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
+    if not any(abs(value) > _HELD_TOLERANCE for every in offsets.values() for value in every.values()):
         return
-    for place, curve in keyed.items():
+    for key, curve in keyed.items():
         if present and not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
-            curve.keyframe_points.insert(now, values[place][now])
+            curve.keyframe_points.insert(now, values[key][now])
         for point in curve.keyframe_points:
             frame = float(point.co[0])
-            more = by[place][frame if frame in by[place] else now]
+            offset = offsets[key][frame if frame in offsets[key] else now]
             for name in ("handle_left", "handle_right", "co"):
-                getattr(point, name)[1] += more
+                getattr(point, name)[1] += offset
         curve.update()
 
 
@@ -336,7 +336,7 @@ def _report_lost_poses(rig: bpy.types.Object, lost: Collection[str], report: Rep
     """Report joints that got new bones for deleted ones and have no keyframes: nothing has their pose."""
     animated = animated_curve_ids(rig) if lost else set()
     found = [own for joint, own in servo_channels(rig).items() if joint in lost] if lost else []
-    names = [own[0].name for own in found if not any(place in animated for each in own for place in each.curves())]
+    names = [own[0].name for own in found if animated.isdisjoint(curve_ids(own))]
     if names:
         report.info(
             "pose-lost",
@@ -504,11 +504,9 @@ def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
     return [*inputs, *(joint for each in curves for joint in _keyed_joints(each, present.channels))]
 
 
-def _keyed_joints(
-    curves: Mapping[ChannelPath, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]
-) -> list[str]:
+def _keyed_joints(curves: Mapping[CurveId, bpy.types.FCurve], channels: Mapping[str, Sequence[Channel]]) -> list[str]:
     """Return the ids of the joints that curves pose, among those with channels by id."""
-    return [joint for joint, own in channels.items() if any(place in curves for c in own for place in c.curves())]
+    return [joint for joint, own in channels.items() if not curve_ids(own).isdisjoint(curves)]
 
 
 def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
@@ -528,8 +526,8 @@ def _mute_new_followers(rig: bpy.types.Object, present: RigState) -> Report:
             order = [*(joint for joint in loop.drivers if joint in keyed), *keyed]
             for joint in set(keyed).difference(loop.linkage.drivers(loop.follower.present().positions, order)):
                 muted[joint] = loop.channels[joint][0].bone
-                for place in {place for channel in loop.channels[joint] for place in channel.curves()} & curves.keys():
-                    curves[place].mute = True
+                for each in curve_ids(loop.channels[joint]) & curves.keys():
+                    curves[each].mute = True
     if muted:
         names = abbreviate_names(sorted(muted.values()))
         report.warn(

@@ -47,6 +47,7 @@ from ..scene.collections import show_active_parts
 from ..scene.parts import PartObjects, create_missing, missing_shapes
 from ..scene.placement import make_plan
 from ..scene.read.mechanism import extract
+from .bone_references import report_lost_references
 from .channel_transfer import remove_bone_animation, remove_empty_actions
 from .foreign_objects import (
     AdoptedMesh,
@@ -55,7 +56,6 @@ from .foreign_objects import (
     armature_slots,
     attached_objects,
     preserve_world_poses,
-    report_lost_references,
 )
 from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
 from .rig_state import RigState, set_design_pose
@@ -100,8 +100,8 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     Returns:
         The report.
     """
-    motion = motion_before(rig, edit, present, with_new_joints=also.document is None)
-    report = write_parts(rig, edit, present, also, motion, compares=True)
+    motion = motion_before(rig, edit, present, restores=also.document is not None)
+    report = write_parts(rig, edit, present, also, motion)
     deletes = bool(edit.deleted_joints or edit.deleted_bodies)
     report.extend(motion.change(keeps_emptied=not deletes))
     if deletes:
@@ -109,23 +109,28 @@ def update(rig: bpy.types.Object, edit: Edit, present: RigState, also: EditObjec
     return report
 
 
-def motion_before(rig: bpy.types.Object, edit: Edit, present: RigState, with_new_joints: bool = False) -> KeyframePoses:
+def motion_before(
+    rig: bpy.types.Object, edit: Edit, present: RigState, compares: bool = True, restores: bool = False
+) -> KeyframePoses:
     """Return the motion, before an edit, of the joints that move otherwise after it, and of those in their loops.
 
     Args:
         rig: The armature.
         edit: The edit.
         present: State of the mechanism before the edit.
-        with_new_joints: New joints change motions too: they close loops, or place bodies that others placed.
+        compares: The poses of bodies are compared (``KeyframePoses.change``).
+        restores: New joints are deleted ones that are restored. Others change motions too: they close loops, or place
+            bodies that others placed.
     """
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
-    if with_new_joints:
+    if not restores:
         redefined |= {joint.id for joint in edit.after.joints} - before.keys() - edit.copies.keys()
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
-    return KeyframePoses(rig, present, {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ())
+    joints = {*redefined, *joints_sharing_loops(rig, redefined)} if redefined else ()
+    return KeyframePoses(rig, present, joints, compares)
 
 
 def write_parts(
@@ -134,12 +139,8 @@ def write_parts(
     present: RigState,
     also: EditObjects = _NOTHING_ELSE,
     motion: KeyframePoses | None = None,
-    compares: bool = False,
 ) -> Report:
-    """Do what ``update`` does, without a comparison of where the bodies are at keyframes before and after.
-
-    ``motion`` is that before the edit (``motion_before``); ``compares``: the caller compares the bodies in it.
-    """
+    """Do what ``update`` does, except the comparison of bodies in the motion before the edit (``motion_before``)."""
     before, known = joint_by_id(edit.before), body_by_id(edit.before)
     joints = [joint for joint in edit.after.joints if joint is not before.get(joint.id)]
     bodies = [body for body in edit.after.bodies if body is not known.get(body.id)]
@@ -157,7 +158,7 @@ def write_parts(
             if part.id in joined:
                 _write_identity(joined[part.id], rig, role, part)
     slots, lost = armature_slots(rig), {record_of(obj).source_id for obj in also.lost}
-    keys = KeyConversion(rig, present, edit, motion, compares)
+    keys = KeyConversion(rig, present, edit, motion)
     report.extend(keys.report)
     objects = {"BODY": parts_by_id(rig, "BODY"), "JOINT": parts_by_id(rig, "JOINT")}
     changed = [objects[role].get(part.id) for role, some in (("BODY", bodies), ("JOINT", joints)) for part in some]
@@ -450,16 +451,16 @@ def _write_shapes(
         source: Object of the body that tells which shapes have objects.
         previous: Previous index of each shape (``Edit.shapes``); None: unchanged.
     """
-    record, places = record_of(obj), previous if previous is not None else range(len(body.shapes))
+    record, indices = record_of(obj), previous if previous is not None else range(len(body.shapes))
     has_child = {number for number, row in enumerate(record_of(source).shapes) if row.has_child}
     record.shapes.clear()
-    for shape, place in zip(body.shapes, places, strict=True):
+    for shape, index in zip(body.shapes, indices, strict=True):
         row = record.shapes.add()
         write_shape(row, shape)
-        row.has_child = place in has_child
+        row.has_child = index in has_child
     for child in obj.children if previous is not None else ():
-        if record_of(child).role == "SHAPE" and record_of(child).shape in places:
-            record_of(child).shape = places.index(record_of(child).shape)
+        if record_of(child).role == "SHAPE" and record_of(child).shape in indices:
+            record_of(child).shape = indices.index(record_of(child).shape)
             record_of(child).source_id = f"{body.id}/{record_of(child).shape}"
 
 
@@ -515,8 +516,8 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
     Returns:
         RNA paths, from the empty, of the properties that changed.
     """
-    record, goes = record_of(empty).joint, None if edit is None else edit.numbers
-    if goes is None and _is_same_layout(record, joint.dofs):
+    record, numbers = record_of(empty).joint, None if edit is None else edit.numbers
+    if numbers is None and _is_same_layout(record, joint.dofs):
         for own, dof, was in zip(record.dofs, joint.dofs, before.dofs, strict=True):
             own.assembled = own.assembled and np.array_equal(dof.initial, was.initial)
         now, old = ([*each.dofs, *(part for dof in each.dofs for part in dof.parts)] for each in (joint, before))
@@ -526,13 +527,14 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
             for kept, dof, was in every
             for field in set_fields(kept, differing_values(DOF_PROPERTIES, dof, was))
         }
-    marked = _renumbered({at.start: float(dof.is_marked) for dof, at in dof_slices(record.dofs)}, goes)
+    indices = {at.start for dof, at in dof_slices(record.dofs) if dof.is_marked}
+    marked = {new for old, (new, _factor) in (numbers or {}).items() if old in indices}
     assembled = assembled_values({joint.id: empty}).get(joint.id)
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, joint.dofs)
     for kept, at in dof_slices(record.dofs):
-        kept.is_marked = bool(marked.get(at.start))
+        kept.is_marked = at.start in marked
     if assembled is not None and edit is not None:
         _write_assembled_values(record, joint.dofs, edit.converted(assembled[None])[0])
     return {record.path_from_id("dofs")}
@@ -551,11 +553,6 @@ def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: A
 def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:
     """Return whether a record has the same kinds of degrees of freedom with the same single axes."""
     return [(kept.kind, kept.parts) for kept in record.dofs] == [(dof.kind, len(dof.parts)) for dof in dofs]
-
-
-def _renumbered(values: Mapping[int, float], goes: Mapping[int, tuple[int, float]] | None) -> dict[int, float]:
-    """Return joint values by their new index, with their new sign; none where ``goes`` is None."""
-    return {goes[old][0]: goes[old][1] * value + 0.0 for old, value in values.items() if old in goes} if goes else {}
 
 
 def set_joint_frame(empty: bpy.types.Object, frame: Array, child_frame: Array) -> None:

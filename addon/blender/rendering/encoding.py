@@ -1,4 +1,4 @@
-"""Finishing of video files: MP4 index, checks for completeness, extensions, and the move to their place.
+"""Finishing of files that Blender wrote: MP4 index, checks for completeness, extensions, and the move to their place.
 
 Note:
     On a full disk Blender writes a shorter video and reports nothing. It writes the index of an MP4 (the box ``moov``)
@@ -185,6 +185,24 @@ def file_ending(path: str) -> str:
 def is_poster_path(path: str) -> bool:
     """Return whether a path asks for a single picture."""
     return file_ending(path) in PICTURE_ENDINGS
+
+
+#: Markers in the last bytes of a .blend: the end of its blocks, or of the seek table of a compressed one.
+_END_MARKERS = (b"ENDB", b"\xb1\xea\x92\x8f")
+_TAIL_SIZE = 64
+
+
+def is_complete_blend(path: str | os.PathLike[str]) -> bool:
+    """Return whether a .blend is complete to its end.
+
+    Note:
+        On a full disk Blender reports success, and leaves half a file in place of the old one.
+    """
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL_SIZE))
+        tail = file.read()
+    return any(end in tail for end in _END_MARKERS)
 
 
 def move_into_place(result: str, path: str) -> None:

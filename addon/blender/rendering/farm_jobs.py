@@ -13,8 +13,7 @@ import bpy
 from ...core.report import FormatError, Message, Report
 from ...formats.text.file_io import disk_full_error, write_error
 from ..data.queries import parts, rig_in
-from ..scene.safe_save import is_complete_blend
-from .encoding import move_into_place
+from .encoding import is_complete_blend, move_into_place
 from .options import FilmOptions
 from .playback import make_schedule, play_takes, run_to_completion
 from .stage import build_stages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from ... import formats
 from ...core.gait.engine import report_inputs
 from ...core.model import Mechanism, Motion
 from ...core.report import FormatError, Report
+from ...formats.text.file_io import disk_full_error, replacement_file
 from ..animation import Units, apply
 from ..animation.gait import bake_gait, current_gait
 from ..data import preferences
@@ -22,8 +24,8 @@ from ..data.properties.model import input_property_name
 from ..data.queries import rig_in
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
 from ..reconcile.build import BuildOptions, build
+from ..rendering.encoding import is_complete_blend
 from ..rendering.temporary_studio import stdout_silenced
-from ..scene.safe_save import write_blend
 
 
 class ConsoleProgress:
@@ -128,12 +130,22 @@ def key_motions(
 
 
 def save_blend(path: Path) -> None:
-    """Save a copy of the open file as a .blend."""
+    """Save a copy of the open file as a .blend, which replaces an old one only once it is complete.
+
+    Raises:
+        FormatError: There is no such folder, Blender cannot save it, or it is incomplete.
+    """
     path = path.resolve()
     if not path.parent.is_dir():
         raise FormatError("the folder does not exist", path=str(path.parent), remedy="Create it, or choose another.")
-    with stdout_silenced():
-        write_blend(path, lambda beside: bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True))
+    try:
+        with stdout_silenced(), replacement_file(path, ".blend") as beside:
+            os.remove(beside)  # Blender would keep a backup of an existing file
+            bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True)
+            if not is_complete_blend(beside):
+                raise disk_full_error()
+    except RuntimeError as error:  # Blender's own message
+        raise FormatError(f"Blender could not save it: {error}".strip(), path=str(path)) from error
 
 
 def import_to_blend(

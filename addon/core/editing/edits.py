@@ -21,7 +21,6 @@ from ..model import (
     Assembly,
     Body,
     Dof,
-    HasId,
     Joint,
     Mechanism,
     Restraint,
@@ -31,7 +30,7 @@ from ..model import (
 from ..report import Message
 from ..transforms import inverse
 
-Part = TypeVar("Part", bound=HasId)
+Part = TypeVar("Part", Body, Joint)
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def with_bodies(mechanism: Mechanism, bodies: Iterable[Body]) -> Mechanism:
 
 def _replaced(present: Collection[Part], changed: Iterable[Part]) -> list[Part]:
     new: dict[str, Part] = {part.id: part for part in changed}
-    return [*(new.pop(part.id, part) for part in present), *new.values()]
+    return [new.pop(part.id, part) for part in present] + list(new.values())
 
 
 def with_restraints(mechanism: Mechanism, changed: Mapping[int, Restraint]) -> Mechanism:
@@ -188,10 +187,7 @@ def switch_assembly(mechanism: Mechanism, path: str, on: bool) -> Edit:
     return Edit(mechanism, after)
 
 
-_Part = TypeVar("_Part", Body, Joint)
-
-
-def _switched(part: _Part, on: bool) -> _Part:
+def _switched(part: Part, on: bool) -> Part:
     return part if part.active == on else replace(part, active=on)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ..primitive_fit import FittedSolid
 from ..report import Message, Report
 from ..stops import NO_STOPS, StopPair, value_dofs
 from ..transforms import inverse, rotation_matrix
-from .edits import Edit, JointEdit, change_of_values, convert_values, with_bodies, with_joints, with_restraints
+from .edits import Edit, JointEdit, Part, change_of_values, convert_values, with_bodies, with_joints, with_restraints
 from .twins import OPPOSITE_STOPS, SIGNED_FIELDS, UNSIGNED_FIELDS, mirror_dof_values, reverse_restraint
 
 #: Tolerance of entries of equal motions.
@@ -401,8 +401,6 @@ def _without_rounding(opening: Array) -> Array:
 
 # ---------------------------------------------------------------- parts
 
-_Part = TypeVar("_Part", Body, Joint)
-
 
 def number_names(mechanism: Mechanism, kind: str, ids: Sequence[str]) -> Edit:
     """Append a free number to the names of all but the first of several bodies or joints (ids) with one name."""
@@ -412,8 +410,8 @@ def number_names(mechanism: Mechanism, kind: str, ids: Sequence[str]) -> Edit:
     return Edit(mechanism, with_joints(mechanism, _numbered(mechanism.joints, ids[1:], taken)))
 
 
-def _numbered(parts: Iterable[_Part], ids: Collection[str], taken: set[str]) -> list[_Part]:
-    out = list[_Part]()
+def _numbered(parts: Iterable[Part], ids: Collection[str], taken: set[str]) -> list[Part]:
+    out = list[Part]()
     for part in parts:
         if part.id in ids:
             out.append(replace(part, name=unique_name(part.name, taken)))

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
 from ..kinematics import Tree, joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
-from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
+from ..model import Array, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
 from ..transforms import inverse
-from .edits import Edit, JointEdit, with_bodies, with_joints
+from .edits import Edit, JointEdit, Part, with_bodies, with_joints
 from .sides import pairs_by_twin
 
 
@@ -108,10 +107,10 @@ def mirrored_offsets(
     moved = [high[own] for high, pairs, some in zip(heights, paired, leading, strict=True) for own in high
            if own in some and own in pairs]  # fmt: skip
     lead, flip = max(moved, key=abs, default=0.0), plane.reflection[:3, :3]
-    ways = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
+    offsets = {1.0: offset, -1.0: flip @ offset, 0.0: 0.5 * (offset + flip @ offset)}
     return Offsets(
         *(
-            {own: ways[float(np.sign(lead * height)) if own in pairs else 0.0] for own, height in high.items()}
+            {own: offsets[float(np.sign(lead * height)) if own in pairs else 0.0] for own, height in high.items()}
             for high, pairs in zip(heights, paired, strict=True)
         )
     )
@@ -154,10 +153,7 @@ def duplicate_limb(
     return Edit(mechanism, after, edits, copies)
 
 
-_Part = TypeVar("_Part", Body, Joint)
-
-
-def _copied(part: _Part, names: set[str], ids: set[str]) -> _Part:
+def _copied(part: Part, names: set[str], ids: set[str]) -> Part:
     """Copy a part with a name and an id that are free, and take these."""
     name, own = unique_name(_stem(part.name), names), unique_name(_stem(part.id), ids)
     own = name if name not in ids else own
@@ -166,7 +162,7 @@ def _copied(part: _Part, names: set[str], ids: set[str]) -> _Part:
     return replace(deepcopy(part), id=own, name=name)
 
 
-def _pair_copies(copies: Mapping[str, _Part], originals: Mapping[str, _Part], keep_twins: bool) -> None:
+def _pair_copies(copies: Mapping[str, Part], originals: Mapping[str, Part], keep_twins: bool) -> None:
     """Make the copies of twins twins of each other, or leave all copies without twins."""
     twins = pairs_by_twin(list(originals.values())) if keep_twins else {}
     for own, part in copies.items():

@@ -174,10 +174,10 @@ def mirror_joint_ends(
     def is_nearer(there: str, end: str) -> bool:
         if there == end or there not in bodies or end not in bodies:
             return True
-        (where, its), flip = (body_center(bodies[each]) for each in (end, there)), plane.reflection
+        own, other = (body_center(bodies[each]) for each in (end, there))
         with np.errstate(over="ignore", invalid="ignore"):
-            at = flip[:3, :3] @ where + flip[:3, 3]
-            return bool(np.linalg.norm(at - its) < np.linalg.norm(at - where))
+            image = plane.mirror_points(own)
+            return bool(np.linalg.norm(image - other) < np.linalg.norm(image - own))
 
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
 
@@ -199,8 +199,7 @@ def _is_swapped(
     at = [body_center(body) for body in found if body is not None]
     if len(at) < len(found):
         return False
-    flip = plane.reflection
-    ends = [flip[:3, :3] @ place + flip[:3, 3] for place in at[:2]]
+    ends = [plane.mirror_points(position) for position in at[:2]]
     straight = np.linalg.norm(ends[0] - at[2]) + np.linalg.norm(ends[1] - at[3])
     crossed = np.linalg.norm(ends[1] - at[2]) + np.linalg.norm(ends[0] - at[3])
     return bool(crossed < straight)

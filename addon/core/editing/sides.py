@@ -30,11 +30,11 @@ _PLANE_TOLERANCE = 1e-3
 def counterpart_names(name: str) -> list[str]:
     """Return the possible names of a part's counterpart, the likeliest first: ``Left Hip`` -> ``Right Hip``."""
     words = list(_SIDE_WORDS.finditer(name))
-    places = [(m.start(), m.end()) for m in words]
+    spans = [(m.start(), m.end()) for m in words]
     out = []
-    if len(places) > 1:
-        out.append(_swap_sides(name, places))
-    out += [_swap_sides(name, [place]) for place in places]
+    if len(spans) > 1:
+        out.append(_swap_sides(name, spans))
+    out += [_swap_sides(name, [span]) for span in spans]
     for match in _SIDE_LETTERS.finditer(name):
         if match["corner"]:
             out += [
@@ -63,9 +63,9 @@ def twin_name(name: str, taken: Collection[str]) -> str:
     return out
 
 
-def _swap_sides(name: str, places: Sequence[tuple[int, int]]) -> str:
+def _swap_sides(name: str, spans: Sequence[tuple[int, int]]) -> str:
     out = name
-    for start, end in reversed(places):
+    for start, end in reversed(spans):
         here = name[start:end]
         other = _OPPOSITE[here.lower()]
         other = other.upper() if here.isupper() else other.capitalize() if here[0].isupper() else other
@@ -212,5 +212,4 @@ def _center_plane(plane: Plane, spread: Array, size: float) -> Plane:
 
 def _plane_error(plane: Plane, spread: Array) -> float:
     """Compute the median error with which a plane mirrors pairs of points (n, 2, 3) onto each other."""
-    turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
-    return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
+    return float(np.median(np.linalg.norm(plane.mirror_points(spread[:, 0]) - spread[:, 1], axis=1)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..kinematics import joint_child_frame_world, joint_frame_world
 from ..mass_properties import body_center
 from ..model import Array, Body, Joint, Mechanism, Plane, body_by_id, joint_by_id
 from ..naming import unique_name
-from .edits import Edit, JointEdit, with_joints
+from .edits import Edit, JointEdit, Part, with_joints
 from .joints import delete_parts
 from .sides import pairs_by_twin
 
@@ -158,12 +157,9 @@ def merge(
     return Merge(Edit(mechanism, after, edits), *names, renamed, unpaired)
 
 
-_Part = TypeVar("_Part", Body, Joint)
-
-
-def _with_free_names(parts: Collection[_Part], present: Collection[_Part], ids: set[str]) -> dict[str, _Part]:
+def _with_free_names(parts: Collection[Part], present: Collection[Part], ids: set[str]) -> dict[str, Part]:
     """Return copies of parts, by their ids, with ids and names that are free; these ids are added to ``ids``."""
-    names, out = {part.name for part in present}, dict[str, _Part]()
+    names, out = {part.name for part in present}, dict[str, Part]()
     for part in parts:
         out[part.id] = replace(part, id=unique_name(part.id, ids), name=unique_name(part.name, names))
         ids.add(out[part.id].id)
@@ -181,17 +177,16 @@ def _unlink_misplaced_twins(mechanism: Mechanism, came: Collection[str], plane: 
     parts: list[Body | Joint] = [*mechanism.bodies, *mechanism.joints]
     pairs = pairs_by_twin(mechanism.bodies)
     pairs |= pairs_by_twin(mechanism.joints)
-    places = {part.id: _position(part, bodies) for part in parts if part.id in pairs}
-    if not places:
+    positions = {part.id: _position(part, bodies) for part in parts if part.id in pairs}
+    if not positions:
         return 0
-    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*places.values()]), axis=0).max())
-    flip, offset = plane.reflection[:3, :3], plane.reflection[:3, 3]
+    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*positions.values()]), axis=0).max())
     count = 0
     for part in parts:
         twin = pairs.get(part.id)
         if twin is None or part.id not in came:
             continue
-        if np.linalg.norm(flip @ places[part.id] + offset - places[twin]) > reach:
+        if np.linalg.norm(plane.mirror_points(positions[part.id]) - positions[twin]) > reach:
             part.twin = None
             count += 1
     return count // 2

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..mass_properties import body_center
 from ..model import Array, Body, Dof, Joint, Mechanism, Plane, body_by_id, by_id, joint_by_id
 from ..report import Message, count_with_noun
 from ..transforms import inverse, rotation_vector
-from .edits import Edit, JointEdit, change_of_values, with_bodies, with_joints
+from .edits import Edit, JointEdit, Part, change_of_values, with_bodies, with_joints
 from .mirroring import DofMap, is_signed_permutation, mirror_values
 from .sides import Sides, pairs_by_name, pairs_by_twin, twin_name
 from .twins import (
@@ -50,21 +50,17 @@ class TwinCandidate:
     gap: float
 
 
-def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) -> list[TwinCandidate]:
+def find_twins(mechanism: Mechanism, plane: Plane) -> list[TwinCandidate]:
     """Find parts without twins that could be twins: by their names, by their positions, or both.
 
-    Args:
-        mechanism: The mechanism.
-        plane: The mirror plane.
-        near: Largest distance (length units) from each other's mirror image for pairs found by position alone; None: a
-            hundredth of the mechanism's size. Such pairs are also alike (types of shapes and mass; kinds of dofs), and
-            no other part is as near.
+    Pairs found by position alone are within a hundredth of the mechanism's size from each other's mirror image, and
+    alike (types of shapes and mass; kinds of dofs), and no other part is as near.
     """
     bodies = {own: body_center(body) for own, body in body_by_id(mechanism).items()}
     joints = {own: frame[:3, 3] for own, frame in joint_frames_world(mechanism).items()}
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
     size = float(np.ptp(every, axis=0).max()) if len(every) else 0.0
-    reach = max(near if near is not None else 0.01 * size, 1e-9)
+    reach = max(0.01 * size, 1e-9)
     free_bodies = by_id(body for body in mechanism.bodies if not body.twin)
     free_joints = by_id(joint for joint in mechanism.joints if not joint.twin)
     return [
@@ -81,7 +77,7 @@ def _twin_candidates(
     reach: float,
 ) -> Iterator[TwinCandidate]:
     """Yield pairs among parts without twins, by id: first those with matching names, then those by position alone."""
-    images = {key: plane.reflection[:3, :3] @ place + plane.reflection[:3, 3] for key, place in at.items()}
+    images = {key: plane.mirror_points(position) for key, position in at.items()}
     named = pairs_by_name({key: part.name for key, part in free.items()})
     nearest = _nearest_to_images(images, at, reach)
     seen: set[str] = set()
@@ -108,8 +104,8 @@ def _nearest_to_images(images: Mapping[str, Array], at: Mapping[str, Array], rea
     Parts are looked up in a grid of cells of that size, to avoid a million comparisons for a thousand parts.
     """
     cells: dict[tuple[int, ...], list[str]] = {}
-    for key, place in at.items():
-        cells.setdefault(tuple(_grid_cell(place, reach).tolist()), []).append(key)
+    for key, position in at.items():
+        cells.setdefault(tuple(_grid_cell(position, reach).tolist()), []).append(key)
     out = {}
     for key, image in images.items():
         here = _grid_cell(image, reach)
@@ -124,9 +120,9 @@ def _nearest_to_images(images: Mapping[str, Array], at: Mapping[str, Array], rea
     return out
 
 
-def _grid_cell(place: Array, reach: float) -> Array:
+def _grid_cell(position: Array, reach: float) -> Array:
     """Return the grid cell (3,) of a position (3,); positions too far away to be counted are in the outermost cells."""
-    return np.floor(np.clip(place / reach, -_MAX_CELL, _MAX_CELL)).astype(np.int64)
+    return np.floor(np.clip(position / reach, -_MAX_CELL, _MAX_CELL)).astype(np.int64)
 
 
 def _are_similar(one: Body | Joint, other: Body | Joint) -> bool:
@@ -197,10 +193,7 @@ def add_twins(
     return Edit(mechanism, after, edits, copies, {image.id: own for own, image in images.items()}, begun)
 
 
-_Part = TypeVar("_Part", Body, Joint)
-
-
-def _as_twin(image: _Part, part: _Part, names: set[str], ids: set[str]) -> _Part:
+def _as_twin(image: Part, part: Part, names: set[str], ids: set[str]) -> Part:
     """Give the mirror image of a part a name and an id that are free, and take these."""
     name = twin_name(part.name, names)
     own = twin_name(part.id, ids) if name in ids else name
@@ -243,12 +236,12 @@ def relink_twins(mechanism: Mechanism, bodies: Collection[str], joints: Collecti
     return link_pairs(mechanism, _half_linked(mechanism.bodies, bodies), _half_linked(mechanism.joints, joints))
 
 
-def _half_linked(parts: Iterable[_Part], ids: Collection[str]) -> list[tuple[str, str]]:
+def _half_linked(parts: Iterable[Part], ids: Collection[str]) -> list[tuple[str, str]]:
     alone = {part.id for part in parts if part.twin is None}.intersection(ids)
     return [(part.id, part.twin) for part in parts if part.twin is not None and part.twin in alone]
 
 
-def _linked(parts: Collection[_Part], pairs: Pairs) -> list[_Part]:
+def _linked(parts: Collection[Part], pairs: Pairs) -> list[Part]:
     twins = {part.id: part.twin for part in parts}
     for pair in pairs:
         _unlink(twins, pair)
@@ -256,7 +249,7 @@ def _linked(parts: Collection[_Part], pairs: Pairs) -> list[_Part]:
     return _with_twins(parts, twins)
 
 
-def _unlinked(parts: Collection[_Part], ids: Iterable[str]) -> list[_Part]:
+def _unlinked(parts: Collection[Part], ids: Iterable[str]) -> list[Part]:
     twins = {part.id: part.twin for part in parts}
     _unlink(twins, ids)
     return _with_twins(parts, twins)
@@ -271,7 +264,7 @@ def _unlink(twins: dict[str, str | None], ids: Iterable[str]) -> None:
             twins[other] = None
 
 
-def _with_twins(parts: Iterable[_Part], twins: Mapping[str, str | None]) -> list[_Part]:
+def _with_twins(parts: Iterable[Part], twins: Mapping[str, str | None]) -> list[Part]:
     return [part if part.twin == twins[part.id] else replace(part, twin=twins[part.id]) for part in parts]
 
 
@@ -547,8 +540,8 @@ def find_missing_twins(mechanism: Mechanism, sides: Sides) -> list[TwinDifferenc
 
     Of a limb only the part at its beginning is listed.
     """
-    places = {body.id: body_center(body) for body in mechanism.bodies if body.active}
-    alone = _unpaired_off_plane(places, sides.bodies, sides)
+    positions = {body.id: body_center(body) for body in mechanism.bodies if body.active}
+    alone = _unpaired_off_plane(positions, sides.bodies, sides)
     if not sides.bodies or len(alone) > len(sides.bodies):
         return []
     carriers = _parent_bodies(mechanism)
@@ -585,12 +578,12 @@ def _parent_bodies(mechanism: Mechanism) -> dict[str, str | None]:
     return {link.body: link.carrier for link in spanning_tree(mechanism).links}
 
 
-def _unpaired_off_plane(places: Mapping[str, Array], twins: Mapping[str, str], sides: Sides) -> set[str]:
+def _unpaired_off_plane(positions: Mapping[str, Array], twins: Mapping[str, str], sides: Sides) -> set[str]:
     """Find parts without a twin that are not in the middle: farther from the plane than its uncertainty."""
-    if not places:
+    if not positions:
         return set()
-    heights = {key: sides.plane.height(at) for key, at in places.items()}
+    heights = {key: sides.plane.height(at) for key, at in positions.items()}
     off = [abs(own + heights[twins[key]]) for key, own in heights.items() if twins.get(key) in heights]
-    size = float(np.ptp(np.array([*places.values()]), axis=0).max())
+    size = float(np.ptp(np.array([*positions.values()]), axis=0).max())
     reach = max(_MIDDLE_RATIO * size, float(np.median(off)) if off else 0.0)
     return {key for key, height in heights.items() if key not in twins and abs(height) > reach}

@@ -173,7 +173,7 @@ def mirror_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
     Its own axes keep or reverse their directions: as near as possible to those of ``twin`` where that is of its type.
     """
     like = shape if twin is None or twin.type != shape.type else twin
-    own = shape_flip(shape, flip, like)
+    own = frame_flip(shape.pose, flip, like.pose, upright=shape.type in _UPRIGHT_SHAPES)
     out = deepcopy(like)
     out.pose = mirror_local_pose(shape.pose, flip, own)
     out.size = dict(shape.size)
@@ -187,23 +187,14 @@ def mirror_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
     return out
 
 
-def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
-    """Find the reflection (3, 3), diagonal, of a shape's own axes that is nearest to those of ``twin``.
-
-    ``flip`` is the reflection of its body's axes.
-    """
-    flips = _UPRIGHT_FLIPS if shape.type in _UPRIGHT_SHAPES else _AXIS_FLIPS
-    return _nearest_flip(inverse(twin.pose) @ make_pose(flip.T) @ shape.pose, flips, _X_FLIP)
-
-
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
-    """Find the reflection (3, 3), diagonal, of a frame's own axes that is nearest to those of its counterpart.
+    """Find the reflection (3, 3), diagonal, of a frame's or shape's own axes nearest to those of its counterpart.
 
     Args:
         pose: Pose (4, 4) of the frame on its body.
         flip: Reflection (3, 3) of the body's axes.
         twin: Pose (4, 4) of the counterpart.
-        upright: Keep Z, as for a light, which shines along it.
+        upright: Keep Z, as for a light, which shines along it, and a cone.
     """
     return _nearest_flip(inverse(twin) @ make_pose(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP)
 
@@ -578,8 +569,8 @@ class _RestraintMirror:
         if body != twin:
             return mirror_local_pose(frame, flip_between(pose, other, self.plane), np.eye(3))
         own = inverse(pose) @ mirror_pose(pose, self.plane, np.eye(3))
-        whole = own.round()
-        own = np.where(np.abs(own - whole) <= _ROUNDING_TOLERANCE, whole, own)
+        rounded = own.round()
+        own = np.where(np.abs(own - rounded) <= _ROUNDING_TOLERANCE, rounded, own)
         return own @ frame
 
 
@@ -594,5 +585,5 @@ def reverse_restraint(item: Restraint) -> Restraint:
 
 def _reverse_polynomial(piece: Sequence[float]) -> list[float]:
     """Reverse a polynomial in descending powers: ``-f(-q)``."""
-    last = len(piece) - 1
-    return [number * (1.0 if (last - place) % 2 else -1.0) + 0.0 for place, number in enumerate(piece)]
+    degree = len(piece) - 1
+    return [number * (1.0 if (degree - index) % 2 else -1.0) + 0.0 for index, number in enumerate(piece)]

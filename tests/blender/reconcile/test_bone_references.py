@@ -294,3 +294,37 @@ def test_edits_say_nothing_of_constraints_that_are_ours(blank: Any, name: str) -
             report = swap_joint_ends(empty)
             assert not named(report, "constraint-changed") + named(report, "driver-changed")
     assert the_rig() == rig
+
+
+@pytest.mark.parametrize("path", [".scale[2]", ".lock_location[2]", '["pair"][1]'])
+def test_drivers_of_other_properties_of_a_bone_read_the_same_after_a_swap(blank: Any, path: str) -> None:
+    """Only locations and rotations count along the axes of a bone."""
+    rig, empty, channel = posed("desk_lamp.skel", "elbow", 0.1)
+    rig.pose.bones[channel.bone]["pair"] = [1.0, 2.0]
+    full = f'pose.bones["{channel.bone}"]{path}'
+    obj = driven(rig, "cube", [{"name": "q", "type": "SINGLE_PROP", "data_path": full}], "SCRIPTED", "q + 1")
+    bpy.context.view_layer.update()
+    before = obj.matrix_world.translation.x
+    swap_joint_ends(empty)
+    bpy.context.view_layer.update()
+    (driver,) = obj.animation_data.drivers
+    assert driver.is_valid
+    assert driver.driver.variables[0].targets[0].data_path == full
+    assert obj.matrix_world.translation.x == pytest.approx(before)
+
+
+def test_a_bone_of_another_armature_with_the_same_name_copies_what_it_copied(blank: Any) -> None:
+    rig, empty, channel = posed("desk_lamp.skel", "elbow", 0.3)
+    bpy.ops.object.armature_add(location=(2.0, 0.0, 0.0))
+    other = bpy.context.object
+    bone = other.data.bones[0]
+    bone.name = channel.bone
+    copy = other.pose.bones[channel.bone].constraints.new("COPY_ROTATION")
+    copy.target, copy.subtarget, copy.target_space, copy.owner_space = rig, channel.bone, "LOCAL", "LOCAL"
+    bpy.context.view_layer.update()
+    before = np.array(other.pose.bones[channel.bone].matrix)
+    assert np.abs(before - np.array(bone.matrix_local)).max() > 0.1
+    told = named(swap_joint_ends(empty), "constraint-changed")
+    bpy.context.view_layer.update()
+    assert np.abs(np.array(other.pose.bones[channel.bone].matrix) - before).max() < 1e-4
+    assert not told

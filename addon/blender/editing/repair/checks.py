@@ -268,7 +268,7 @@ def _find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
         *_scale_findings(rig), *_mismatch_findings(rig, mechanism),
-        *_edited_mesh_findings(rig, mechanism.report), *_moved_joint_findings(rig), *_detached_shape_findings(rig),
+        *_edited_mesh_findings(mechanism.report), *_moved_joint_findings(rig), *_detached_shape_findings(rig),
         *_twin_mesh_findings(rig, mechanism.report), *find_unexported(rig),
         *_stray_part_findings(rig),
     ]  # fmt: skip
@@ -402,7 +402,7 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
         yield Finding("bones-edited", "warning", message, "model", fix="Restore the bones")
 
 
-def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
+def _edited_mesh_findings(report: Report) -> Iterator[Finding]:
     """Yield findings from the report of the reading: about meshes, reference frames and foreign objects."""
     for entry in report.entries:
         if entry.code == "mesh-edited":
@@ -421,16 +421,16 @@ def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Fin
 
 
 def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    whole = np.array(rig.matrix_world.to_scale())
-    if np.ptp(np.abs(whole)) > _SCALE_TOLERANCE * np.abs(whole).max() or (whole < 0.0).any():
+    scale = np.array(rig.matrix_world.to_scale())
+    if np.ptp(np.abs(scale)) > _SCALE_TOLERANCE * np.abs(scale).max() or (scale < 0.0).any():
         yield Finding(
             "model-scaled",
             "error",
             "Mechanism: scaled unevenly or mirrored as a whole. Clear the scale (Alt+S)",
             "model",
         )
-    elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
-        message = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{whole[0]:.3g}")
+    elif abs(scale[0] - 1.0) > _SCALE_TOLERANCE:
+        message = Message("Mechanism: scaled by {} as a whole, files keep its own size", f"{scale[0]:.3g}")
         yield Finding("model-scaled", "warning", message, "model")
     designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):

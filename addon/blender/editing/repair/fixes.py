@@ -174,21 +174,21 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
     if mesh.users > 1:
         obj.data = mesh = mesh.copy()
     solid = fit_solid(mesh, np.ones(3))
-    place, is_ours = solid.frame, settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig)
+    local, is_ours = solid.frame, settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig)
     if is_ours:
         is_even = np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6
         frame = solid.frame if is_even else make_pose(position=solid.frame[:3, 3])
         _move_origin(obj, frame)
-        place = affine_inverse(frame) @ solid.frame
-    pose = place @ solid.shape.pose
+        local = affine_inverse(frame) @ solid.frame
+    pose = local @ solid.shape.pose
     pose[:3, 3] += np.array(record.com)
     if solid.shape.type == "mesh":  # meshes are written in the axes of their body
         pose = np.eye(4)
     mechanism, shape = read_records(rig), replace(solid.shape, pose=pose)
     inertia = body_by_id(mechanism)[record.source_id].inertia
     if is_ours:
-        turn, is_mesh = place[:3, :3], shape.type == "mesh" and solid.volume > 0.0
-        inertia = turn @ (solid.tensor / solid.volume) @ turn.T if is_mesh else None
+        rotation, is_mesh = local[:3, :3], shape.type == "mesh" and solid.volume > 0.0
+        inertia = rotation @ (solid.tensor / solid.volume) @ rotation.T if is_mesh else None
     has_separate = any(row.has_child for row in record.shapes)
     update_records(rig, replace_visual_shape(mechanism, record.source_id, shape, inertia, has_separate))
     return solid.shape.type, update_armature(rig)

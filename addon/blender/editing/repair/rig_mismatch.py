@@ -86,20 +86,19 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     for obj in attached:
         if obj.parent_bone == designs.carrier(obj):
             on_bones.setdefault(obj.parent_bone, []).append(obj)
-    ways = {obj: designs.carried_by(obj) for found in on_bones.values() for obj in found}
+    motions = {obj: designs.carried_by(obj) for found in on_bones.values() for obj in found}
     edited = {
         name: found
         for name, found in on_bones.items()
-        if all(ways[obj] is not None for obj in found) and any(map(_is_undisturbed, found))
+        if all(motions[obj] is not None for obj in found) and any(map(_is_undisturbed, found))
     }
-    every = np.array([np.array(way) for way in ways.values() if way is not None]).reshape(-1, 4, 4)
-    if (
-        len(every) == len(ways)
-        and len(every)
-        and np.ptp(every, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(every).max())
-    ):
-        return {}
-    return edited
+    every = np.array([np.array(motion) for motion in motions.values() if motion is not None])
+    return {} if len(every) == len(motions) > 0 and _is_one_motion(every) else edited
+
+
+def _is_one_motion(motions: Array) -> bool:
+    """Return whether motions (n, 4, 4) are all the same."""
+    return bool(np.ptp(motions, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(motions).max()))
 
 
 def _is_undisturbed(obj: bpy.types.Object) -> bool:
@@ -113,9 +112,9 @@ def _is_undisturbed(obj: bpy.types.Object) -> bool:
 def _are_bones_unmoved(rig: bpy.types.Object, attached: Sequence[bpy.types.Object]) -> bool:
     """Return whether no bone moved since objects were parented, by one comparison; nearly always true."""
     names, rests = inverse_rest_matrices(rig)
-    place = {name: number for number, name in enumerate(names)}
-    known = [obj for obj in attached if obj.parent_bone in place]
-    now = rests[[place[obj.parent_bone] for obj in known]]
+    rows = {name: row for row, name in enumerate(names)}
+    known = [obj for obj in attached if obj.parent_bone in rows]
+    now = rests[[rows[obj.parent_bone] for obj in known]]
     then = np.array([flatten_pose(rest_parent_inverse(obj)) for obj in known]).reshape(-1, 4, 4)
     slack = _ROUNDING_TOLERANCE * np.maximum(1.0, np.abs(now).max(axis=(1, 2), initial=0.0))
     return bool((np.abs(now - then).max(axis=(1, 2), initial=0.0) <= slack).all())
@@ -167,8 +166,7 @@ def find_rest_change(rig: bpy.types.Object) -> RestChange:
     elif len(moved) < len(before) or not _is_similarity(before, after):
         out.is_applied = True
     else:
-        ways = np.array([after[name] @ inverse(rest) for name, rest in before.items()])
-        out.is_whole = bool(np.ptp(ways, axis=0).max() < _BONE_TOLERANCE * max(1.0, np.abs(ways).max()))
+        out.is_whole = _is_one_motion(np.array([after[name] @ inverse(rest) for name, rest in before.items()]))
         keyed = keyed_bones(rig).intersection(root_bones(rig).values()) if out.is_whole else set()
         out.is_applied = bool(keyed) and all(_is_keyed_pose(rig, root, _applied_pose(rig, root, out)) for root in keyed)
         out.is_whole = out.is_whole and not keyed
@@ -242,15 +240,15 @@ def _is_pose_of_curves(
 
 def _bone_channels(pose: bpy.types.PoseBone, wanted: Matrix) -> dict[str, tuple[float, ...]]:
     """Return the channels of a bone, by property, that pose it so (4, 4), nearest to its present ones."""
-    place, turn, _scale = wanted.decompose()
+    location, rotation, _scale = wanted.decompose()
     if pose.rotation_mode == "QUATERNION":
-        turn.make_compatible(pose.rotation_quaternion)
-        return {"location": place[:], "rotation_quaternion": turn[:]}
+        rotation.make_compatible(pose.rotation_quaternion)
+        return {"location": location[:], "rotation_quaternion": rotation[:]}
     if pose.rotation_mode == "AXIS_ANGLE":
-        axis, angle = turn.to_axis_angle()
-        return {"location": place[:], "rotation_axis_angle": (angle, *axis[:])}
-    euler = turn.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
-    return {"location": place[:], "rotation_euler": euler[:]}
+        axis, angle = rotation.to_axis_angle()
+        return {"location": location[:], "rotation_axis_angle": (angle, *axis[:])}
+    euler = rotation.to_euler(pose.rotation_mode, pose.rotation_euler)  # type: ignore[arg-type]
+    return {"location": location[:], "rotation_euler": euler[:]}
 
 
 def restore_bones(rig: bpy.types.Object) -> Report:
@@ -343,9 +341,9 @@ def _pose_again(rig: bpy.types.Object, poses: Mapping[str, Matrix]) -> tuple[lis
                 if (bone_path(name, prop), index) in taken or abs(target[index] - value) <= slack:
                     continue
                 lower, upper = angles.get((name, prop, index), (0.0, 0.0))
-                ways = [turn for turn in _NEAR_TURNS if lower <= value + turn <= upper]
-                target[index], was_posed = value + next(iter(ways), 0.0), True
-                turned += [name] if len(ways) > 1 else []
+                turns = [turn for turn in _NEAR_TURNS if lower <= value + turn <= upper]
+                target[index], was_posed = value + next(iter(turns), 0.0), True
+                turned += [name] if len(turns) > 1 else []
         posed += [name] if was_posed else []
     return posed, turned
 

@@ -208,7 +208,7 @@ def mirror_to_twins(
             assembled_values(parts_by_id(rig, "JOINT")),
             present.pose,
         )
-        motion = motion_before(rig, edit, present)  # of joints that follow loops with a twin of another type
+        motion = motion_before(rig, edit, present, compares=False)  # the bodies of twins move otherwise by intent
         report.extend(write_parts(rig, edit, present, EditObjects(dress=dress), motion))
         report.extend(_mirror_restraints(rig, chosen, between, present))
     for obj, twin in chosen.items():
@@ -305,7 +305,7 @@ def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -
     """
     plane, bodies = ensure_plane(rig), parts_by_id(rig, "BODY")
     if plane is None:
-        return 0, 0, _no_plane_report(rig)
+        return 0, 0, _no_plane_report()
     fresh = {record_of(obj).source_id for obj in made}
     alone, linked = set(fresh), list[ObjectPair]()
     for pair in twin_candidates(rig, plane):
@@ -322,7 +322,7 @@ def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -
     return len(linked), len(twins), report
 
 
-def _no_plane_report(rig: bpy.types.Object) -> Report:
+def _no_plane_report() -> Report:
     report = Report()
     report.warn("no-mirror-plane", "Twin: not created, there is no mirror plane. Choose one: Twins > Mirror Plane")
     return report
@@ -351,7 +351,7 @@ def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[b
         link_twins((empty, there[0]))
         return there[0], Report()
     if ensure_plane(rig) is None:
-        return None, _no_plane_report(rig)
+        return None, _no_plane_report()
     made, report = create_twins([empty])
     return made[0], report
 

@@ -391,3 +391,9 @@ def local_to_parent_matrix(obj: bpy.types.Object, place: Callable[[bpy.types.Obj
         tail = bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
         return parent.matrix_world @ tail @ rest_parent_inverse(obj) @ obj.matrix_basis
     return obj.matrix_world
+
+
+def posed_matrix(body: bpy.types.Object) -> Matrix:
+    """Return the world matrix of a body by its mechanism's pose, without physics and the body's own keyframes."""
+    on_bone = body.parent == record_of(body).model and body.parent_type == "BONE"
+    return local_to_parent_matrix(body, _world_matrix) if on_bone else body.matrix_world
