@@ -1,4 +1,8 @@
-"""The user's drivers and constraints that refer to the bones of a mechanism: what an edit makes of them."""
+"""The user's drivers and constraints on the bones of a mechanism, and those that refer to them.
+
+``BoneReferences`` converts them where an edit turns bones or moves channels. ``follow_bones``, ``copy_bone_drivers``
+and ``copy_bone_constraints`` take them to another armature, and what an edit deletes is reported.
+"""
 
 from __future__ import annotations
 

@@ -430,13 +430,12 @@ def write_body_record(
         _write_shapes(obj, body, source or obj, edit.shapes.get(body.id))
     if before is None:
         _write_inertia(record, body)
-    elif source is not None:
-        own = record_of(source)
-        record.has_tensor, record.moment_of = own.has_tensor, own.moment_of or own.copy_of or own.source_id
-        record.tensor = [0.0] * 9 if body.inertia is None else body.inertia.ravel().tolist()
-    elif body.inertia is not before.inertia:
+    elif source is not None or body.inertia is not before.inertia:
         record.has_tensor = body.inertia is not None
         record.tensor = [0.0] * 9 if body.inertia is None else body.inertia.ravel().tolist()
+        if source is not None:
+            own = record_of(source)
+            record.has_tensor, record.moment_of = own.has_tensor, own.moment_of or own.copy_of or own.source_id
     return changed
 
 
