@@ -125,7 +125,7 @@ def motion_before(
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
     if not restores:
-        redefined |= {joint.id for joint in edit.after.joints} - before.keys() - edit.copies.keys()
+        redefined |= {joint.id for joint in edit.after.joints} - before.keys()
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }

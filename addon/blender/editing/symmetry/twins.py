@@ -32,7 +32,7 @@ from ...data.queries import (
 )
 from ...reconcile.rig_state import RigState, current_tree, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import EditObjects, motion_before, update, update_records, write_parts
+from ...reconcile.update import EditObjects, motion_before, update_records, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.read.mechanism import extract, extract_design
 from .appearance import MeshMirror, carrier, dress_image, unchanged_meshes
@@ -270,11 +270,13 @@ def create_twins(
         edit = symmetry.add_twins(
             mechanism, tree, bodies, joints, between, present.pose, assembled_values(parts_by_id(rig, "JOINT"))
         )
-        report.extend(update(rig, edit, present, EditObjects(dress=dress)))
+        motion = motion_before(rig, edit, present)
+        report.extend(write_parts(rig, edit, present, EditObjects(dress=dress), motion))
         known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
         pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
         report.extend(_mirror_restraints(rig, pairs, between, present))
     report.extend(_mirror_twin_keys(rig, {edit.copies[own] for own in edit.joints}, between))
+    report.extend(motion.change())  # a twin may close a loop
     looks.report_all(report)
     return list(pairs.values()), report
 
