@@ -179,7 +179,7 @@ class KeyframePoses:
     def _compare(
         self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array]
     ) -> tuple[float, str, Message] | None:
-        """Return the largest deviations of bodies from where they were at the keyframes of an Action; None: none is off.
+        """Return the largest deviations of bodies from where they were at keyframes of an Action; None: none is off.
 
         Returns:
             The larger of distance (a share of the mechanism's size) and angle (rad), the name of the Action, and the
@@ -207,7 +207,9 @@ class KeyframePoses:
         remedy = Message("Keyframe the joints there again")
         if is_linked_action(action):
             remedy = Message("The Action is linked: keyframe the joints in its file, or make it local")
-        message = Message("Keyframes of {}: off by up to {}. {}", repr(action.name), join_messages(" and ", told), remedy)
+        message = Message(
+            "Keyframes of {}: off by up to {}. {}", repr(action.name), join_messages(" and ", told), remedy
+        )
         return max(float(off.max()) for off in shares), action.name, message
 
     def _bodies(
