@@ -62,8 +62,6 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
-#: Largest distance and angle of the bodies of a mechanism: the value, the body, and the frame.
-_DEVIATIONS = "{} m (body {}, frame {})", "{}° (body {}, frame {})"
 #: A free joint that is not edited itself.
 _SAME = JointEdit(convert=lambda values: values)
 #: F-curves by data path and index.
@@ -196,19 +194,23 @@ class KeyframePoses:
         turned = 2.0 * np.arcsin(np.minimum(1.0, chords / 2.0))
         places = np.array([poses[:-1, :3, 3] for poses in before.values()]).reshape(-1, 3) @ to_scene
         size = max(float(np.ptp(places, axis=0).max()), _MIN_SIZE)
-        shares, told = [apart / size, turned], list[Message]()
-        for off, template, unit in zip(shares, _DEVIATIONS, (size, np.degrees(1.0)), strict=True):
+        shares, amounts = (apart / size, turned), list[Message]()
+        for off, unit in zip(shares, (size, np.degrees(1.0)), strict=True):
             frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
             if off[frame, body] > _POSE_TOLERANCE:
                 name, at = repr(self.names[both[body]]), f"{self.frames[action][frame]:g}"
-                told.append(Message(template, f"{off[frame, body] * unit:.3g}", name, at))
-        if not told:
+                amount = f"{off[frame, body] * unit:.3g}"
+                if off is turned:
+                    amounts.append(Message("{}° (body {}, frame {})", amount, name, at))
+                else:
+                    amounts.append(Message("{} m (body {}, frame {})", amount, name, at))
+        if not amounts:
             return None
         remedy = Message("Keyframe the joints there again")
         if is_linked_action(action):
             remedy = Message("The Action is linked: keyframe the joints in its file, or make it local")
         message = Message(
-            "Keyframes of {}: off by up to {}. {}", repr(action.name), join_messages(" and ", told), remedy
+            "Keyframes of {}: off by up to {}. {}", repr(action.name), join_messages(" and ", amounts), remedy
         )
         return max(float(off.max()) for off in shares), action.name, message
 

@@ -138,11 +138,13 @@ def without_open_loops(edit: Edit, tree: Tree, seen: Mapping[str, Array]) -> tup
     kept = [
         replace(each, twin=None) if each.twin in left else each for each in edit.after.joints if each.id not in left
     ]
-    changes, copies, assembled = (
-        {own: each for own, each in every.items() if own not in left}
-        for every in (edit.joints, edit.copies, edit.assembled)
+    out = replace(
+        edit,
+        after=replace(edit.after, joints=kept),
+        joints={own: each for own, each in edit.joints.items() if own not in left},
+        copies={own: each for own, each in edit.copies.items() if own not in left},
+        assembled={own: each for own, each in edit.assembled.items() if own not in left},
     )
-    out = replace(edit, after=replace(edit.after, joints=kept), joints=changes, copies=copies, assembled=assembled)
     return out, [joint for joint in edit.before.joints if joint.id in {edit.copies[own] for own in left}]
 
 
