@@ -7,7 +7,7 @@ Bones of remaining joints keep their names, constraints, keyframes and pose; the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -183,11 +183,12 @@ def update_armature(
         live_solver.invalidate_loops(rig)
         report.extend(transfer_channels(rig, present, edits, gone.intersection(names), held.zeros))
         _report_lost_poses(rig, lost, report)
+        if not is_new:
+            _begin_new_loops(rig, decided, held, decided.tree.loop_joints - loops.difference(placement.joining))
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
             closed, preferred = _closed_coordinates(decided, held), _preferred_inputs(rig, present)
-            _begin_new_loops(rig, decided, closed, loops)
             _set_dependent_joints(rig, find_dependent_joints(decided.mechanism, tree, closed, report, preferred))
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
@@ -490,17 +491,15 @@ def _closed_coordinates(decided: BuildPlan, held: DesignUpdate) -> dict[str, Arr
     return close_loops(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
 
 
-def _begin_new_loops(
-    rig: bpy.types.Object, decided: BuildPlan, closed: Mapping[str, Array], known: Collection[str]
-) -> None:
+def _begin_new_loops(rig: bpy.types.Object, decided: BuildPlan, held: DesignUpdate, new: Set[str]) -> None:
     """Make loops that an edit closed in another pose than the initial one begin there, as those of files that are open.
 
-    ``closed`` are values of joints (size,) by id, ``known`` the chords of the loops before the edit.
+    ``new`` are the ids of their chords.
     """
-    tree, empties = decided.tree, parts_by_id(rig, "JOINT")
+    empties = parts_by_id(rig, "JOINT") if new else {}
     initial = initial_joint_positions(decided.mechanism) | assembled_values(empties)
-    found = initial_values_of_new_loops(decided.mechanism, tree, tree.loop_joints - {*known}, initial, closed)
-    for own, values in found.items():
+    closed = _closed_coordinates(decided, held) if new else {}
+    for own, values in initial_values_of_new_loops(decided.mechanism, decided.tree, new, initial, closed).items():
         write_assembled_values(record_of(empties[own]).joint, values)
 
 

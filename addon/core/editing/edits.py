@@ -111,18 +111,21 @@ class Edit:
         return Edit(self.before, other.after, joints, copies, images, assembled, restraints, shapes)
 
 
-def without_open_loops(edit: Edit, tree: Tree, seen: Mapping[str, Array]) -> tuple[Edit, list[Joint]]:
+def without_open_loops(
+    edit: Edit, tree: Tree, seen: Mapping[str, Array], chosen: Collection[str]
+) -> tuple[Edit, list[Joint]]:
     """Leave out copies of joints that close loops which are open where the mechanism is seen.
 
     Args:
         edit: The edit that copies parts; joints may be twins of those that it copies.
         tree: Spanning tree of the mechanism that was edited.
         seen: Values (size,) at which the joints of that mechanism are seen, by id; its bodies stay there.
+        chosen: Ids of joints whose copies are made in any case.
 
     Returns:
         The edit without these copies, and the joints that they are copies of.
     """
-    chords = {own for own, original in edit.copies.items() if original in tree.loop_joints}
+    chords = {own for own, original in edit.copies.items() if original in tree.loop_joints and original not in chosen}
     if not chords:
         return edit, []
     joints = []

@@ -240,7 +240,8 @@ def create_twins(
 ) -> tuple[list[bpy.types.Object], Report]:
     """Create the missing twins of bodies and joints, named for the other side, and posed and keyed as mirror images.
 
-    The joints that carry the chosen bodies are included, but not those whose loops cannot close on the other side.
+    The joints that carry the chosen bodies are included. Of those that close loops, only the ones whose bodies meet on
+    the other side are, unless they were chosen themselves.
 
     Args:
         objects: Bodies and joints.
@@ -273,7 +274,7 @@ def create_twins(
         )
         known = body_by_id(mechanism)
         seen = {each.id: present.seen_values(each, known) for each in mechanism.joints if tree.loop_joints}
-        edit, open_joints = without_open_loops(edit, tree, seen)
+        edit, open_joints = without_open_loops(edit, tree, seen, joints)
         for joint in open_joints:
             message = Message(
                 "Joint {}: it gets no twin, because its bodies do not meet on the other side", repr(joint.name)
