@@ -15,7 +15,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
+from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape, dof_slices
 from ...core.report import Entry, Report, message_from_parts, message_parts
 from ..events.signals import notify_joint, writing_records
 from .access import original_of, record_of, settings
@@ -102,6 +102,15 @@ def assembled_values(empties: Mapping[str, bpy.types.Object]) -> dict[str, Array
         for own, dofs in every.items()
         if any(dof.assembled for dof in dofs)
     }
+
+
+def write_assembled_values(record: KnuckleJoint, values: Array) -> None:
+    """Write the initial values (size,) at which a joint's closed loops are assembled."""
+    for kept, at in dof_slices(record.dofs):
+        kept.assembled = False
+        begins = initial_dof_coordinates(kept)
+        kept.assembled = not np.array_equal(np.array(values[at], np.float32), np.array(begins, np.float32))
+        kept.assembled_start = [*values[at].tolist(), *[0.0] * (6 - len(begins))]
 
 
 def read_stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:

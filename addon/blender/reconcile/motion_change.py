@@ -13,7 +13,7 @@ from ...core.editing.edits import Edit, JointEdit, lost_motion
 from ...core.kinematics import Tree, initial_joint_values, joint_motion
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
-from ...core.report import Message, Report, abbreviate_names, count_with_noun
+from ...core.report import Message, Report, abbreviate_names, join_messages
 from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
 from ...core.transforms import inverse, rotation_matrix
 from ..animation.actions import active_action, has_mixed_actions, is_linked_action, mechanism_actions, played_actions
@@ -43,6 +43,7 @@ from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, all_curves, new_curve
 from ..data.access import action_record, armature_of
 from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
+from ..data.conversion import add_to_report
 from ..data.queries import parts
 from ..rig.ball_channels import unwrap_rotation_vectors
 from ..scene.read.mechanism import extract
@@ -169,46 +170,49 @@ class KeyframePoses:
         ]
         for _off, name, message in sorted(filter(None, found), key=lambda each: -each[0]):
             report.warn("motion-changed", message, where=name)
+        if report.entries:
+            add_to_report(self.rig, report, {"motion-changed"})
         return report
 
     def _compare(
         self, action: bpy.types.Action, before: Mapping[str, Array], after: Mapping[str, Array]
     ) -> tuple[float, str, Message] | None:
-        """Return the largest distance of bodies from where they were at the keyframes of an Action; None: none is off.
+        """Return the largest deviations of bodies from where they were at keyframes of an Action; None: none is off.
 
         Returns:
-            The distance (a share of the mechanism's size, or rad), the name of the body, and the message.
+            The larger of distance (a share of the mechanism's size) and angle (rad), the name of the Action, and the
+            message, with lengths of the scene.
         """
         both = [own for own in before if own in after]
         if not both:
             return None
         was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (before, after))
-        apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
+        to_scene = np.array(self.rig.matrix_world)[:3, :3].T
+        apart = np.linalg.norm((now - was)[:, :, :3, 3] @ to_scene, axis=2)
         # of two rotations by an angle between them, 2 sin(angle / 2)
-        turned = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
-        places = np.array([poses[:-1, :3, 3] for poses in before.values()])
-        size = max(float(np.ptp(places.reshape(-1, 3), axis=0).max()), _MIN_SIZE)
-        off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
-        frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
-        largest = max(float(apart[frame, body]) / size, float(turned[frame, body]))
-        if largest <= _POSE_TOLERANCE:
+        chords = np.linalg.norm(now[:, :, :3, :3] - was[:, :, :3, :3], axis=(2, 3)) / np.sqrt(2.0)
+        turned = 2.0 * np.arcsin(np.minimum(1.0, chords / 2.0))
+        places = np.array([poses[:-1, :3, 3] for poses in before.values()]).reshape(-1, 3) @ to_scene
+        size = max(float(np.ptp(places, axis=0).max()), _MIN_SIZE)
+        shares, amounts = (apart / size, turned), list[Message]()
+        for off, unit in zip(shares, (size, np.degrees(1.0)), strict=True):
+            frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
+            if off[frame, body] > _POSE_TOLERANCE:
+                name, at = repr(self.names[both[body]]), f"{self.frames[action][frame]:g}"
+                amount = f"{off[frame, body] * unit:.3g}"
+                if off is turned:
+                    amounts.append(Message("{}° (body {}, frame {})", amount, name, at))
+                else:
+                    amounts.append(Message("{} m (body {}, frame {})", amount, name, at))
+        if not amounts:
             return None
-        angle = 2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0))
-        name, frames = self.names[both[body]], self.frames[action]
         remedy = Message("Keyframe the joints there again")
         if is_linked_action(action):
             remedy = Message("The Action is linked: keyframe the joints in its file, or make it local")
         message = Message(
-            "Keyframes of {}: body {} is up to {} m and {}° off (frame {}, the largest of {}). {}",
-            repr(action.name),
-            repr(name),
-            _format_change(float(apart[frame, body]), _POSE_TOLERANCE * size),
-            _format_change(angle, _POSE_TOLERANCE, np.degrees(1.0)),
-            f"{frames[frame]:g}",
-            count_with_noun(len(frames), "frame"),
-            remedy,
+            "Keyframes of {}: off by up to {}. {}", repr(action.name), join_messages(" and ", amounts), remedy
         )
-        return largest, name, message
+        return max(float(off.max()) for off in shares), action.name, message
 
     def _bodies(
         self, rig: bpy.types.Object, played: Mapping[bpy.types.Action, bpy.types.Action | None]

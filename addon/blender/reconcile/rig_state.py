@@ -30,7 +30,7 @@ from ..animation.pose_reader import PoseReader
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import baseline_pose
 from ..data.channels import Channel, block_rotation, servo_channels
-from ..data.queries import parts, root_bones
+from ..data.queries import joint_bones, parts, root_bones
 from ..rig.pose_channels import read_joint_values
 from ..scene.placement import BuildPlan, ExistingBones, make_plan
 from ..scene.read.design_poses import (
@@ -93,6 +93,13 @@ def set_design_pose(obj: bpy.types.Object, pose: Array) -> None:
         return
     built = baseline_pose(obj)
     obj.matrix_basis = Matrix((built if _is_same_pose(built, pose) else pose).tolist())
+
+
+def differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
+    """Return the design matrices of parts whose local matrix differs from it."""
+    designs = DesignPoses(rig)
+    now = {obj: designs.of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+    return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
 
 
 def _is_same_pose(one: Array, other: Array) -> bool:
@@ -247,6 +254,20 @@ def assigned_axes(
         if pose is not None and (name in keyed or not _is_at_rest(pose)):
             kept.roots[body] = np.array(bones[name].matrix_local, dtype=np.float64)
     return kept
+
+
+def existing_bones(rig: bpy.types.Object, decided: BuildPlan) -> list[str | None]:
+    """Return the names of the existing bones for those of a plan, None for new ones."""
+    chains, roots = joint_bones(rig), root_bones(rig)
+    out: list[str | None] = []
+    for bone in decided.bones:
+        if bone.link is None:
+            assert bone.body is not None
+            out.append(roots.get(bone.body.id))
+        else:
+            chain = chains.get(bone.link.joint.id, [])
+            out.append(chain[bone.step] if bone.step < len(chain) else None)
+    return out
 
 
 def _is_at_rest(pose: bpy.types.PoseBone) -> bool:

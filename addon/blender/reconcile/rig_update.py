@@ -7,7 +7,7 @@ Bones of remaining joints keep their names, constraints, keyframes and pose; the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -18,7 +18,8 @@ from mathutils import Matrix
 from ...core.editing.edits import JointEdit
 from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.kinematics import joint_child_frame_world, joint_frame_world, joint_values_from_transform
-from ...core.loops.closure import close_loops
+from ...core.loops.closure import close_loops, initial_joint_positions
+from ...core.loops.designs import initial_values_of_new_loops
 from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
@@ -37,8 +38,14 @@ from ..data.baseline import (
     recorded_rest_poses,
 )
 from ..data.channels import Channel, servo_channels
-from ..data.conversion import dof_kinds_key, flatten_pose, unflatten_pose
-from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
+from ..data.conversion import (
+    assembled_values,
+    dof_kinds_key,
+    flatten_pose,
+    unflatten_pose,
+    write_assembled_values,
+)
+from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, parts_by_id
 from ..events.signals import Signal, emit, writing_records
 from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
 from ..physics.world.membership import simulating_scene
@@ -58,7 +65,7 @@ from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
 from .motion_change import loop_values
-from .rig_state import RigState, assigned_axes, set_design_pose
+from .rig_state import RigState, assigned_axes, differing_designs, existing_bones, set_design_pose
 
 
 def restore_applied_transforms(rig: bpy.types.Object) -> None:
@@ -138,7 +145,7 @@ def update_armature(
         physics_suspended(rig, report),
         preserve_world_poses(() if is_restored else _bone_children(rig)),
     ):
-        designs = _differing_designs(rig)
+        designs = differing_designs(rig)
         designed = extract_design(rig) if mechanism is None else mechanism
         lost = _joints_without_bones(rig, made) - edits.keys()
         placing = present.placing | lost  # these place their bodies as before, wherever they are seen without bones
@@ -176,6 +183,8 @@ def update_armature(
         live_solver.invalidate_loops(rig)
         report.extend(transfer_channels(rig, present, edits, gone.intersection(names), held.zeros))
         _report_lost_poses(rig, lost, report)
+        if not is_new:
+            _begin_new_loops(rig, decided, held, decided.tree.loop_joints - loops.difference(placement.joining))
         if is_new:
             _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
@@ -437,20 +446,6 @@ def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bp
             settings(rig).drive = drive
 
 
-def existing_bones(rig: bpy.types.Object, decided: BuildPlan) -> list[str | None]:
-    """Return the names of the existing bones for those of a plan, None for new ones."""
-    chains, roots = joint_bones(rig), root_bones(rig)
-    out: list[str | None] = []
-    for bone in decided.bones:
-        if bone.link is None:
-            assert bone.body is not None
-            out.append(roots.get(bone.body.id))
-        else:
-            chain = chains.get(bone.link.joint.id, [])
-            out.append(chain[bone.step] if bone.step < len(chain) else None)
-    return out
-
-
 def _bone_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the user's objects that are parented to bones: rest poses may change, or bones may be deleted."""
     return [obj for obj in foreign_children(rig) if obj.parent_type == "BONE"]
@@ -494,6 +489,18 @@ def _closed_coordinates(decided: BuildPlan, held: DesignUpdate) -> dict[str, Arr
     """Return the joint values, by id, at which the loops are closed nearest to what is seen."""
     seen = held.coordinates(decided.mechanism)
     return close_loops(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
+
+
+def _begin_new_loops(rig: bpy.types.Object, decided: BuildPlan, held: DesignUpdate, new: Set[str]) -> None:
+    """Make loops that an edit closed in another pose than the initial one begin there, as those of files that are open.
+
+    ``new`` are the ids of their chords.
+    """
+    empties = parts_by_id(rig, "JOINT") if new else {}
+    initial = initial_joint_positions(decided.mechanism) | assembled_values(empties)
+    closed = _closed_coordinates(decided, held) if new else {}
+    for own, values in initial_values_of_new_loops(decided.mechanism, decided.tree, new, initial, closed).items():
+        write_assembled_values(record_of(empties[own]).joint, values)
 
 
 def _preferred_inputs(rig: bpy.types.Object, present: RigState) -> list[str]:
@@ -546,13 +553,6 @@ def _set_dependent_joints(rig: bpy.types.Object, chosen: Collection[str]) -> Non
     """Make the joints with these ids dependent, and no others."""
     for empty in parts(rig, "JOINT"):
         set_dependent(empty, record_of(empty).source_id in chosen)
-
-
-def _differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
-    """Return the design matrices of parts whose local matrix differs from it."""
-    designs = DesignPoses(rig)
-    now = {obj: designs.of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-    return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
 
 
 def _attach_to_bones(

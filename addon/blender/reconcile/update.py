@@ -29,6 +29,7 @@ from ..data.conversion import (
     set_fields,
     store_mirrored_restraints,
     with_mirrored_restraints,
+    write_assembled_values,
     write_dofs,
     write_shape,
 )
@@ -125,7 +126,7 @@ def motion_before(
     before = joint_by_id(edit.before)
     redefined = edit.deleted_joints
     if not restores:
-        redefined |= {joint.id for joint in edit.after.joints} - before.keys() - edit.copies.keys()
+        redefined |= {joint.id for joint in edit.after.joints} - before.keys()
     redefined |= {
         each.id for each in edit.after.joints if each.id in before and _moves_otherwise(each, before[each.id])
     }
@@ -497,7 +498,8 @@ def write_joint_record(empty: bpy.types.Object, joint: Joint, before: Joint, edi
         changed |= {record.path_from_id("parent"), record.path_from_id("child")}
     if joint.dofs is not before.dofs:
         changed |= _write_dofs(empty, joint, before, edit.joints.get(joint.id))
-    _write_assembled_values(record, joint.dofs, edit.assembled.get(joint.id))
+    if joint.id in edit.assembled:
+        write_assembled_values(record, edit.assembled[joint.id])
     if joint.twin != before.twin:
         record_of(empty).twin = joint.twin or ""
         changed.add(record_of(empty).path_from_id("twin"))
@@ -535,18 +537,8 @@ def _write_dofs(empty: bpy.types.Object, joint: Joint, before: Joint, edit: Join
     for kept, at in dof_slices(record.dofs):
         kept.is_marked = at.start in marked
     if assembled is not None and edit is not None:
-        _write_assembled_values(record, joint.dofs, edit.converted(assembled[None])[0])
+        write_assembled_values(record, edit.converted(assembled[None])[0])
     return {record.path_from_id("dofs")}
-
-
-def _write_assembled_values(record: KnuckleJoint, dofs: Sequence[Dof], values: Array | None) -> None:
-    """Write the initial values (size,) at which a joint's closed loops are assembled; None: unchanged."""
-    if values is None:
-        return
-    for (kept, at), dof in zip(dof_slices(record.dofs), dofs, strict=True):
-        own = values[at]
-        kept.assembled = not np.array_equal(own, dof.initial)
-        kept.assembled_start = [*own.tolist(), *[0.0] * (6 - len(own))]
 
 
 def _is_same_layout(record: KnuckleJoint, dofs: Sequence[Dof]) -> bool:

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..kinematics import joint_motion, joint_values_from_transform
+from ..kinematics import CLOSES_LOOP, Tree, joint_motion, joint_values_from_transform
+from ..loops.closure import close_loops
 from ..model import (
     DOF_SIZE,
     Array,
@@ -31,6 +32,8 @@ from ..report import Message
 from ..transforms import inverse
 
 Part = TypeVar("Part", Body, Joint)
+#: Opening (length units, rad) up to which a copied loop counts as closed.
+_OPEN_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,46 @@ class Edit:
         images, assembled = {**self.images, **other.images}, {**self.assembled, **other.assembled}
         restraints, shapes = {**self.restraints, **other.restraints}, {**self.shapes, **other.shapes}
         return Edit(self.before, other.after, joints, copies, images, assembled, restraints, shapes)
+
+
+def without_open_loops(
+    edit: Edit, tree: Tree, seen: Mapping[str, Array], chosen: Collection[str]
+) -> tuple[Edit, list[Joint]]:
+    """Leave out copies of joints that close loops which are open where the mechanism is seen.
+
+    Args:
+        edit: The edit that copies parts; joints may be twins of those that it copies.
+        tree: Spanning tree of the mechanism that was edited.
+        seen: Values (size,) at which the joints of that mechanism are seen, by id; its bodies stay there.
+        chosen: Ids of joints whose copies are made in any case.
+
+    Returns:
+        The edit without these copies, and the joints that they are copies of.
+    """
+    chords = {own for own, original in edit.copies.items() if original in tree.loop_joints and original not in chosen}
+    if not chords:
+        return edit, []
+    joints = []
+    for joint in edit.after.joints:
+        if joint.id in seen:
+            frame = joint.frame_parent @ joint_motion(joint, seen[joint.id][None])[0]
+            joints.append(replace(joint, dofs=[], frame_parent=frame))
+        else:
+            joints.append(replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id in chords}))
+    values = {own: each.values for own, each in edit.joints.items() if each.values is not None}
+    openings = close_loops(replace(edit.after, joints=joints), positions=values)[2]
+    left = {own for own in chords & openings.keys() if max(openings[own]) > _OPEN_TOLERANCE}
+    kept = [
+        replace(each, twin=None) if each.twin in left else each for each in edit.after.joints if each.id not in left
+    ]
+    out = replace(
+        edit,
+        after=replace(edit.after, joints=kept),
+        joints={own: each for own, each in edit.joints.items() if own not in left},
+        copies={own: each for own, each in edit.copies.items() if own not in left},
+        assembled={own: each for own, each in edit.assembled.items() if own not in left},
+    )
+    return out, [joint for joint in edit.before.joints if joint.id in {edit.copies[own] for own in left}]
 
 
 def with_joints(mechanism: Mechanism, joints: Iterable[Joint]) -> Mechanism:

@@ -9,7 +9,7 @@ Formats that store initial values begin where loops were assembled, if an edit c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 from typing import cast
 
@@ -123,6 +123,39 @@ def shift_dof_zero(joint: Joint, zero: Array) -> Dof:
 
 
 # ---------------------------------------------------------------- initial values
+
+
+def initial_values_of_new_loops(
+    mechanism: Mechanism,
+    tree: Tree,
+    new: Set[str],
+    initial: Mapping[str, Array],
+    seen: Mapping[str, Array],
+) -> dict[str, Array]:
+    """Find initial values for loops that an edit closed in another pose than the initial one.
+
+    A file that begins with an open loop is assembled elsewhere when it is read. Such a loop begins where it was closed.
+
+    Args:
+        mechanism: The mechanism after the edit.
+        tree: Its spanning tree.
+        new: Ids of the chords of the loops that it closed.
+        initial: Initial values (size,) of joints, by id.
+        seen: Values (size,) at which its joints are seen, by id.
+
+    Returns:
+        The new initial values (size,) of the joints of these loops by id, of those that are open initially.
+    """
+    out: dict[str, Array] = {}
+    for linkage in find_linkages(mechanism, tree) if new else ():
+        begun, closed = (
+            float(np.abs(linkage.system.residual(linkage.system.vector(values))).max(initial=0.0))
+            for values in (initial, seen)
+        )
+        if not new.isdisjoint(linkage.chords) and closed < DESIGN_TOLERANCE and begun > _MAX_DESIGN_ERROR:
+            out |= {own: seen[own] for own in (*linkage.joints, *linkage.chords)}
+    return out
+
 
 #: Largest relative difference of frames that were not edited, and of values that were rounded to 32 bits.
 _ROUNDING = 1e-5, 1e-6

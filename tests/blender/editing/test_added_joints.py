@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from addon.blender.data.access import record_of
+from addon import formats
+from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.queries import parts
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.editing.authoring import join_bodies
 from addon.blender.editing.joints import copy_limb, delete_objects, limb_of
 from addon.blender.editing.repair.checks import check_model
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
+from addon.core.kinematics import spanning_tree
+from addon.core.loops.linkage_solver import find_linkages
+from tests.support.emptied import empty_file
+from tests.support.holding import posed
 from tests.support.scenes import body, made
 
 FRAME = 7
@@ -98,3 +105,42 @@ def test_a_copied_part_of_a_loop_can_be_posed(blank: Any, child: str) -> None:
     assert not any(record_of(obj).joint.is_dependent for obj in joints)
     assert "followers-left" not in {finding.code for finding in check_model(rig)}
     delete_objects(rig, copies)
+
+
+@pytest.mark.parametrize("format_", ["skel", "shift", "x_xy"])
+@pytest.mark.parametrize("type_", ["ball", "revolute", "prismatic"])
+@pytest.mark.parametrize("pose", [posed, keyed])
+@pytest.mark.parametrize(
+    ("name", "child", "parent"),
+    [("humanoid.skel", "left forearm", "right forearm"), ("humanoid.skel", "left forearm", "torso"),
+     ("desk_lamp.skel", "shade", "foot")],
+)  # fmt: skip
+def test_a_file_with_a_loop_that_was_closed_in_a_pose_begins_with_it_as_shown(
+    blank: Any, name: str, child: str, parent: str, pose: Any, type_: str, format_: str
+) -> None:
+    """The bodies of the loop are where they were, to each other, when the file is read again."""
+    rig = made(name)
+    pose(rig)
+    own = body(rig, child)
+    known = {record_of(empty).source_id for empty in parts(rig, "JOINT")}
+    join_bodies(rig, body(rig, parent), own, Matrix.Translation(own.matrix_world.translation), type_, "added")
+    assert "loop-open" not in {finding.code for finding in check_model(rig)}
+    mechanism = extract(rig)
+    (linkage,) = find_linkages(mechanism, spanning_tree(mechanism))
+    joints = {joint.id: joint for joint in mechanism.joints if joint.id in {*linkage.joints, *linkage.chords}}
+    assert joints.keys() - known
+    ends = {end for joint in joints.values() for end in joint.ends if end is not None}
+    names = {each.name for each in mechanism.bodies if each.id in ends}
+    before = {each: pose for each, pose in poses(rig).items() if each in names}
+    text, _report = formats.dumps(mechanism, format_)
+    path = str(settings(rig).path)
+    empty_file()
+    suffix = {"skel": ".skel", "shift": ".json", "x_xy": ".xml"}[format_]
+    again = poses(
+        rig_in(build(formats.loads(text.encode(), path + suffix), options=BuildOptions(gait=False, physics=False)))
+    )
+    first = min(before)
+    size = float(np.ptp([pose[:3, 3] for pose in before.values()], axis=0).max())
+    for each in before:
+        was, now = (np.linalg.inv(every[first]) @ every[each] for every in (before, again))
+        assert np.abs(was - now).max() < 1e-4 * max(1.0, size), each

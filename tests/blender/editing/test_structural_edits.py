@@ -254,7 +254,7 @@ def test_how_far_the_motion_is_off_is_what_blender_shows(blank: Any) -> None:
             worst[frame, own] = float(np.linalg.norm(pose[:3, 3] - now.bodies[own][:3, 3]))
     frame, own = max(worst, key=lambda each: worst[each])
     (entry,) = [each for each in report.entries if each.code == "motion-changed"]
-    assert f"frame {frame}," in entry.message and f"{worst[frame, own]:.3g}" in entry.message
+    assert f"{worst[frame, own]:.3g} m (body '{own.split('/')[1]}', frame {frame})" in entry.message
 
 
 @pytest.mark.parametrize("type_", ["universal", "cylindrical", "euler"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,17 @@ from addon.blender.animation.loops.bone_loops import LiveLoop
 from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.animation.pose_library import recall_pose, zero_servos
 from addon.blender.compat import action_curves, all_curves, use_action
-from addon.blender.data.access import record_of
+from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in, twin_of
 from addon.blender.editing.authoring import join_bodies
-from addon.blender.editing.joints import place_joint, set_joint_type, swap_joint_ends
-from addon.blender.editing.symmetry.twins import mirror_to_twins
+from addon.blender.editing.joints import delete_objects, place_joint, set_joint_type, swap_joint_ends
+from addon.blender.editing.repair.checks import check_model
+from addon.blender.editing.symmetry.twins import create_twins, mirror_to_twins
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, make_dofs
-from addon.core.model import Array, Body, Joint, Mechanism
+from addon.core.model import Array, Body, Joint, Mechanism, Plane
 from tests.support.holding import Seen
 from tests.support.holding import keyed as held_keys
 from tests.support.scenes import body, found, made, pick
@@ -737,3 +739,130 @@ def test_swapping_a_joint_of_a_loop_keys_no_joint_that_follows(blank: Any, name:
         swap_joint_ends(each)
         assert {(c.data_path, c.array_index) for c in all_curves(rig.animation_data.action)} == before, each.name
     assert apart(seen, motion(rig)) < 1e-2, "a loop that cannot follow its keyframes is held about where it was"
+
+
+def loop_keyed(rig: Any, frames: Sequence[int], seed: int) -> None:
+    """Key the joints that the user can pose; those that follow loops are locked."""
+    random = np.random.default_rng(seed)
+    for frame in frames:
+        for channel in (each for own in servo_channels(rig).values() for each in own if each.is_single):
+            pose = rig.pose.bones[channel.bone]
+            locks = pose.lock_location if channel.prop == "location" else pose.lock_rotation
+            if not locks[channel.index]:
+                getattr(pose, channel.prop)[channel.index] = random.uniform(-0.6, 0.6)
+                pose.keyframe_insert(channel.prop, index=channel.index, frame=frame)
+
+
+def delete_pan(rig: Any) -> Any:
+    return delete_objects(rig, [joint(rig, "Camera Pan")])[2]
+
+
+def add_planar(rig: Any) -> Any:
+    rod, crank = body(rig, "connecting_rod"), body(rig, "crank")
+    return join_bodies(rig, rod, crank, Matrix.Translation(crank.matrix_world.translation), "planar")[1]
+
+
+def tilt_hinge(rig: Any) -> Any:
+    pin = joint(rig, "Hinge 8")
+    return place_joint(
+        pin, Matrix.Translation((0.05, 0.1, 0.05)) @ pin.matrix_world @ Euler((0.5, 0.3, 0.2)).to_matrix().to_4x4()
+    )
+
+
+def shown(rig: Any, action: Any) -> dict[tuple[str, int], np.ndarray]:
+    """World poses of bodies at the keyframes of an Action that plays alone, by name and frame."""
+    use_action(rig, action)
+    now, out = bpy.context.scene.frame_current, {}
+    frames = sorted({int(point.co[0]) for curve in all_curves(action) for point in curve.keyframe_points})
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        for obj in parts(rig, "BODY"):
+            out[record_of(obj).source_name, frame] = np.array(obj.matrix_world.normalized())
+    bpy.context.scene.frame_set(now)
+    return out
+
+
+def turned(one: np.ndarray, other: np.ndarray) -> float:
+    """Angle between two poses in degrees."""
+    return math.degrees((Matrix(one.tolist()).inverted() @ Matrix(other.tolist())).to_quaternion().to_axis_angle()[1])
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("rover.jm", delete_pan),
+        ("slider_crank_rotating_base.json", add_planar),
+        ("Backhoe.jm", tilt_hinge),
+    ],
+)
+def test_the_report_has_the_largest_distance_and_angle_of_every_motion_as_the_scene_shows_them(
+    blank: Any, name: str, edit: Callable[[Any], Any], scale: float
+) -> None:
+    """One body may be the farthest off, and another one, or the same at another frame, turned most."""
+    rig = made(name)
+    rig.scale = (scale,) * 3
+    actions = []
+    for each, frames in (("one", (1, 11, 21, 31)), ("other", (1, 16, 31))):
+        action = bpy.data.actions.new(each)
+        action.use_fake_user = True
+        use_action(rig, action)
+        loop_keyed(rig, frames, len(actions))
+        actions.append(action)
+    bpy.context.scene.frame_set(11)
+    before = [shown(rig, action) for action in actions]
+    use_action(rig, actions[1])
+    bpy.context.scene.frame_set(11)
+    now = Seen.of(rig)
+    report = edit(rig)
+    assert now.apart(Seen.of(rig))[0] < APART, "the present pose stays"
+    listed = [line.message for line in settings(rig).report if line.code == "motion-changed"]
+    assert listed == [str(each.message) for each in report.entries if each.code == "motion-changed"]
+    assert len(listed) == 2
+    for action, was in zip(actions, before, strict=True):
+        (told,) = [line for line in listed if f"'{action.name}'" in line]
+        after = shown(rig, action)
+        pairs = {key: (was[key], after[key]) for key in was}
+        lengths = {key: float(np.linalg.norm(one[:3, 3] - other[:3, 3])) for key, (one, other) in pairs.items()}
+        angles = {key: turned(*both) for key, both in pairs.items()}
+        for values, unit in ((lengths, " m"), (angles, "°")):
+            (found_,) = re.findall(rf"([\d.e-]+){unit} \(body '(.+?)', frame (\d+)\)", told)
+            largest = max(values.values())
+            assert float(found_[0]) == pytest.approx(largest, rel=1e-2, abs=1e-3)
+            assert values[found_[1], int(found_[2])] == pytest.approx(largest, rel=1e-2, abs=1e-3)
+
+
+@pytest.mark.parametrize("normal", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("slider_crank_rotating_base.json", "piston"),
+        ("slider_crank_rotating_base.json", "connecting_rod"),
+        ("pumpjack.json", "pitman"),
+        ("pumpjack.json", "beam"),
+        ("pumpjack.json", "tail_bearing"),
+        ("Backhoe.jm", "Forearm"),
+        ("Backhoe.jm", "Outer Intermediate"),
+    ],
+)
+@pytest.mark.parametrize("frame", [1, 8])
+def test_a_twin_in_a_loop_keeps_the_motion_or_it_is_reported(
+    blank: Any, name: str, of: str, normal: int, frame: int
+) -> None:
+    rig = made(name)
+    loop_keyed(rig, (1, 11, 21), 3)
+    action = rig.animation_data.action
+    bpy.context.scene.frame_set(frame)
+    before, size = shown(rig, action), Seen.of(rig).size
+    chosen = joint(rig, of) if of == "tail_bearing" else body(rig, of)
+    report = create_twins([chosen], Plane(np.eye(3)[normal]))[1]
+    after = shown(rig, action)
+    off = max(float(np.abs(pose - after[key]).max()) for key, pose in before.items())
+    told = {each.code for each in report.entries}
+    assert (off > 1e-3 * max(1.0, size)) == ("motion-changed" in told), off
+    assert "loop-open" not in {finding.code for finding in check_model(rig)}
+    if of == "piston":
+        assert "motion-changed" not in told
+        assert ("open-twin-left-out" in told) == (normal != 0)
+    if of == "tail_bearing":
+        assert twin_of(chosen) is not None and "open-twin-left-out" not in told

@@ -11,7 +11,7 @@ import pytest
 from addon.core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from addon.core.kinematics import design_openings, spanning_tree
 from addon.core.loops.closure import LoopSystem, close_loops, loop_openings
-from addon.core.loops.designs import adopt_assembled_values
+from addon.core.loops.designs import adopt_assembled_values, initial_values_of_new_loops
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from tests.support.loops import crank_rocker, crank_rocker_points
@@ -197,6 +197,21 @@ def test_a_loop_with_an_edited_joint_begins_exactly_where_it_was_assembled(edite
     adopt_assembled_values(mechanism, document, assembled)
     assert initial(mechanism) == pytest.approx({own: float(value[0]) for own, value in assembled.items()}, abs=1e-6)
     assert max(map(max, loop_openings(mechanism).values())) < 1e-10
+
+
+@pytest.mark.parametrize("turned", [0.0, TURNED])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_new_loop_that_is_open_initially_begins_where_it_is_seen(turned: float, is_new: bool) -> None:
+    mechanism, _moves, seen = posed(turned)
+    values = {own: np.array([value]) for own, value in seen.items()}
+    tree = spanning_tree(mechanism)
+    opened = {own: value + 0.1 * (own == "B") for own, value in values.items()}
+    new = tree.loop_joints if is_new else frozenset[str]()
+    closed_at_0 = {own: np.zeros(1) for own in values}
+    assert initial_values_of_new_loops(mechanism, tree, new, closed_at_0, values) == {}
+    assert initial_values_of_new_loops(mechanism, tree, new, opened, opened) == {}
+    found = initial_values_of_new_loops(mechanism, tree, new, opened, values)
+    assert found == (values if is_new else {})
 
 
 def test_what_is_left_of_a_loop_stands_where_it_was_assembled() -> None:

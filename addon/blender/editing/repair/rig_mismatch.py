@@ -25,11 +25,10 @@ from ...data.baseline import bone_baseline, recorded_rest_poses
 from ...data.channels import bone_of_path, bone_path, servo_channels
 from ...data.conversion import flatten_pose, read_stops, unflatten_pose
 from ...data.queries import mechanism_bones, parts, parts_by_id, root_bones
-from ...reconcile.rig_state import current_plan
+from ...reconcile.rig_state import current_plan, existing_bones
 from ...reconcile.rig_update import (
     attach_shapes,
     begin_edit,
-    existing_bones,
     in_object_mode,
     physics_suspended,
     update_armature,

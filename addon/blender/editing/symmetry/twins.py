@@ -8,10 +8,11 @@ import bpy
 import numpy as np
 
 from ....core.editing import symmetry
+from ....core.editing.edits import without_open_loops
 from ....core.editing.sides import find_mirror_plane, find_sides
 from ....core.editing.symmetry import TwinCandidate
 from ....core.editing.twins import mirror_restraints
-from ....core.model import Mechanism, Plane
+from ....core.model import Mechanism, Plane, body_by_id
 from ....core.report import Message, Report
 from ...animation.actions import motion_actions
 from ...animation.fcurves import curves_by_id, servo_curve_ids
@@ -32,7 +33,7 @@ from ...data.queries import (
 )
 from ...reconcile.rig_state import RigState, current_tree, rigid_design_pose
 from ...reconcile.rig_update import assign_ids, begin_edit, physics_suspended, update_armature
-from ...reconcile.update import EditObjects, motion_before, update, update_records, write_parts
+from ...reconcile.update import EditObjects, motion_before, update_records, write_parts
 from ...rig.joint_frames import read_parts
 from ...scene.read.mechanism import extract, extract_design
 from .appearance import MeshMirror, carrier, dress_image, unchanged_meshes
@@ -239,7 +240,8 @@ def create_twins(
 ) -> tuple[list[bpy.types.Object], Report]:
     """Create the missing twins of bodies and joints, named for the other side, and posed and keyed as mirror images.
 
-    The joints that carry the chosen bodies are included.
+    The joints that carry the chosen bodies are included. Of those that close loops, only the ones whose bodies meet on
+    the other side are, unless they were chosen themselves.
 
     Args:
         objects: Bodies and joints.
@@ -270,11 +272,21 @@ def create_twins(
         edit = symmetry.add_twins(
             mechanism, tree, bodies, joints, between, present.pose, assembled_values(parts_by_id(rig, "JOINT"))
         )
-        report.extend(update(rig, edit, present, EditObjects(dress=dress)))
-        known = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
-        pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in known if made in each}
+        known = body_by_id(mechanism)
+        seen = {each.id: present.seen_values(each, known) for each in mechanism.joints if tree.loop_joints}
+        edit, open_joints = without_open_loops(edit, tree, seen, joints)
+        for joint in open_joints:
+            message = Message(
+                "Joint {}: it gets no twin, because its bodies do not meet on the other side", repr(joint.name)
+            )
+            report.warn("open-twin-left-out", message, where=joint.name)
+        motion = motion_before(rig, edit, present)
+        report.extend(write_parts(rig, edit, present, EditObjects(dress=dress), motion))
+        objects_by_id = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
+        pairs = {each[own]: each[made] for made, own in edit.copies.items() for each in objects_by_id if made in each}
         report.extend(_mirror_restraints(rig, pairs, between, present))
     report.extend(_mirror_twin_keys(rig, {edit.copies[own] for own in edit.joints}, between))
+    report.extend(motion.change())  # a twin may close a loop
     looks.report_all(report)
     return list(pairs.values()), report
 
