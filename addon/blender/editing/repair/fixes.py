@@ -77,7 +77,9 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
     return list(wanted.values())
 
 
-def keyframe_left_followers(rig: bpy.types.Object, deleted: Collection[str] = ()) -> Report:
+def keyframe_left_followers(
+    rig: bpy.types.Object, deleted: Collection[str] = (), bodies: Collection[str] = ()
+) -> Report:
     """Keyframe joints that followed a closed loop, of which a joint was deleted by hand (``followers_without_loop``).
 
     The deleted joints are restored from the document and deleted as *Delete Parts* does, which keeps the motion. If
@@ -86,11 +88,12 @@ def keyframe_left_followers(rig: bpy.types.Object, deleted: Collection[str] = ()
     Args:
         rig: The armature.
         deleted: Ids of other joints deleted by hand, whose deletion is completed so too.
+        bodies: Ids of bodies deleted by hand, likewise.
     """
     report = Report()
-    if not deleted and not followers_without_loop(rig):
+    if not (deleted or bodies or followers_without_loop(rig)):
         return report
-    report.extend(_delete_again(rig, deleted)[1])
+    report.extend(_delete_again(rig, deleted, bodies)[1])
     left = followers_without_loop(rig)
     released = [obj for obj in parts(rig, "JOINT") if record_of(obj).source_id in left]
     for empty in released:
@@ -137,8 +140,8 @@ def _delete_again(rig: bpy.types.Object, joints: Collection[str], bodies: Collec
 def fit_armature(rig: bpy.types.Object) -> Report:
     """Fit bones to bodies and joints after changes with Blender's own tools (*Update Armature*).
 
-    Bones that were edited, or whose pose was applied as rest, are restored; joints deleted by hand are deleted as
-    *Delete Parts* does.
+    Bones that were edited, or whose pose was applied as rest, are restored; joints and bodies deleted by hand are
+    deleted as *Delete Parts* does.
 
     Raises:
         ValueError: The scale of the armature was applied.
@@ -150,7 +153,7 @@ def fit_armature(rig: bpy.types.Object) -> Report:
     if change.is_applied or change.edited:
         report.info("bones-restored", "Bones: changed by hand or by an applied pose, restored")
         report.extend(restore_bones(rig))
-    report.extend(keyframe_left_followers(rig, _deleted_joints(rig)))
+    report.extend(keyframe_left_followers(rig, _deleted_joints(rig), _deleted_bodies(rig, parts(rig, "JOINT"))))
     report.extend(update_armature(rig))
     return report
 
@@ -158,6 +161,13 @@ def fit_armature(rig: bpy.types.Object) -> Report:
 def _deleted_joints(rig: bpy.types.Object) -> set[str]:
     """Return the ids of joints deleted by hand, of which nothing else connects their bodies to the mechanism."""
     return {*find_deleted_joints(rig, unmoved_bodies(rig, parts(rig, "BODY"), parts(rig, "JOINT"))).values()}
+
+
+def _deleted_bodies(rig: bpy.types.Object, empties: Collection[bpy.types.Object]) -> set[str]:
+    """Return the ids of bodies deleted by hand that some joints need."""
+    return {
+        record_of(end).source_id for _empty, gone in joints_without_bodies(parts(rig, "BODY"), empties) for end in gone
+    }
 
 
 def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
@@ -288,8 +298,7 @@ def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
 
 def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
     empties = _finding_objects(rig, finding)
-    lost = [end for _empty, gone in joints_without_bodies(parts(rig, "BODY"), empties) for end in gone]
-    count, report = _delete_again(rig, (), {record_of(end).source_id for end in lost})
+    count, report = _delete_again(rig, (), _deleted_bodies(rig, empties))
     left = _finding_objects(rig, finding)
     if left:
         _bodies, more, last = delete_objects(rig, left)
