@@ -18,7 +18,7 @@ from mathutils import Matrix
 from ....core.kinematics import design_openings, joint_frames_world
 from ....core.model import Array, Body, Dof, Joint, Mechanism, Shape, body_by_id, by_id
 from ....core.report import Message, Report
-from ....core.transforms import inverse, orthonormalized
+from ....core.transforms import inverse
 from ....formats.text.file_io import gc_paused
 from ...data.access import is_renamed, record_of, settings
 from ...data.baseline import has_color_baseline
@@ -450,7 +450,6 @@ def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None
     if not (part.is_open or any(part.opening)):
         return exact, False  # not recorded
     opening = unflatten_pose(part.opening) if part.is_open else np.eye(4)
-    opening[:3, :3] = orthonormalized(opening[:3, :3])  # Blender's numbers have 32 bits
     turn = constraint_rotation(part)
     opening = opening if turn is None else turn @ opening @ inverse(turn)
     before = np.eye(4) if exact is None else exact
