@@ -140,7 +140,7 @@ _EXACT_ROTATION, _INEXACT_ROTATION = 1e-12, 1e-4
 
 
 def without_rotation_rounding(poses: Array) -> Array:
-    """Return poses (n, 4, 4) with exact rotations, where they are rotations but for rounding to 32 bits or a few digits.
+    """Return poses (n, 4, 4) with exact rotations, where those are rotations but for rounding to 32 bits.
 
     All others are returned as they are: exact ones to the last bit.
     """

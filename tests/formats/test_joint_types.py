@@ -12,9 +12,9 @@ import pytest
 from addon import formats
 from addon.core.editing.joints import change_type
 from addon.core.joint_types import JOINT_TYPES, make_dofs
-from addon.core.kinematics import initial_joint_values, joint_motion, spanning_tree
+from addon.core.kinematics import CLOSES_LOOP, initial_joint_values, joint_motion, spanning_tree
 from addon.core.model import Body, Joint, Mechanism
-from addon.core.transforms import make_pose, rotation_matrix
+from addon.core.transforms import make_pose, rotation_matrix, rotation_with_z
 from tests.support.references import CORPUS
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_models"
@@ -74,7 +74,9 @@ def differences(wanted: Mechanism, found: Mechanism) -> list[Any]:
     return out + [body.name for body, by in zip(wanted.bodies, off, strict=True) if by > 1e-6]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "humanoid" else name for name in FILES]
+)
 def test_every_joint_comes_back_as_every_type(name: str) -> None:
     original, tested = load(name), 0
     for joint in original.joints:
@@ -142,9 +144,33 @@ def test_joint_frames_of_32_bits_are_written_and_come_back(type_: str, format_: 
         assert (joint.type, [dof.kind for dof in joint.dofs]) == (type_, [dof.kind for dof in dofs])
         values = rng.normal(scale=0.5, size=joint.size)
         places = [
-            each.frame_parent @ joint_motion(each, values[None])[0] @ np.linalg.inv(each.frame_child) for each in (joint, joints[1])
+            each.frame_parent @ joint_motion(each, values[None])[0] @ np.linalg.inv(each.frame_child)
+            for each in (joint, joints[1])
         ]
         assert np.abs(np.subtract(*places)).max() < 1e-6
+
+
+@pytest.mark.parametrize("type_", sorted(set(JOINT_TYPES) - {"cylindrical"}))
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, -0.8)])
+def test_a_skel_file_has_closed_loops_of_every_type_and_axis(type_: str, axis: tuple[float, ...]) -> None:
+    mechanism = Mechanism("m", bodies=[Body(name, name, mass=1.0) for name in "abc"])
+    turn = make_pose(rotation_with_z(np.array(axis)), (0.3, 0.1, 0.2))
+    dofs = make_dofs(type_)
+    for dof in dofs:
+        dof.axis = turn[:3, :3] @ dof.axis
+    for number, ends in enumerate([(None, "a"), ("a", "b"), ("b", "c")]):
+        mechanism.joints.append(Joint(str(number), f"j{number}", "revolute", *ends, dofs=make_dofs("revolute")))
+    mechanism.joints.append(Joint("loop", "loop", type_, "a", "c", turn, turn, dofs, extra={CLOSES_LOOP: True}))
+    text, _report = formats.dumps(mechanism, "skel")
+    found = next(joint for joint in formats.loads(text.encode(), "m.skel").joints if joint.name == "loop")
+    assert found.type == type_
+    assert [dof.kind for dof in found.dofs] == [dof.kind for dof in dofs]
+    values = np.random.default_rng(2).normal(scale=0.4, size=(1, found.size))
+    places = [
+        each.frame_parent @ joint_motion(each, values)[0] @ np.linalg.inv(each.frame_child)
+        for each in (mechanism.joints[-1], found)
+    ]
+    assert np.abs(np.subtract(*places)).max() < 1e-9
 
 
 def _own_lines(lines: list[str], joint: Joint) -> range:
