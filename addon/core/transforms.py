@@ -135,6 +135,24 @@ def orthonormalized(matrix: Array) -> Array:
     return out
 
 
+#: Deviation from an orthogonal matrix up to which a rotation counts as exact, and beyond which as none.
+_EXACT_ROTATION, _INEXACT_ROTATION = 1e-12, 1e-4
+
+
+def without_rotation_rounding(poses: Array) -> Array:
+    """Return poses (n, 4, 4) with exact rotations, where those are rotations but for rounding to 32 bits.
+
+    All others are returned as they are: exact ones to the last bit.
+    """
+    turns = poses[:, :3, :3]
+    with np.errstate(over="ignore", invalid="ignore"):  # they may be infinite
+        off = np.abs(np.swapaxes(turns, 1, 2) @ turns - np.eye(3)).max(axis=(1, 2))
+    out = poses.copy()
+    for number in np.flatnonzero((off > _EXACT_ROTATION) & (off < _INEXACT_ROTATION)):
+        out[number, :3, :3] = orthonormalized(orthonormalized(turns[number]))
+    return out
+
+
 #: Angle (rad) beyond which whole turns are subtracted first.
 _MAX_PLAIN_ANGLE = 1e12
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ..core.model import Mechanism, Motion, Source
 from ..core.motion.root_motion import drop_root_motion
 from ..core.report import FormatError, Message, Report
+from ..core.transforms import without_rotation_rounding
 from . import juice, motion_csv, webots, xmdi
 from .document.cache import cached_mechanism
 from .document.conversion_losses import report_unsupported_fields
@@ -220,14 +222,30 @@ def _prepare_for_format(
 ) -> Mechanism:
     """Return the mechanism as a format can hold it, with losses reported.
 
-    Gains chosen for another format than its own are reset, and meshes become boxes where the format has none.
+    Gains chosen for another format than its own are reset, and meshes become boxes where the format has none. Frames of
+    joints from Blender or a script have rotations of 32 bits; formats take exact ones.
     """
     report_unsupported_fields(mechanism, row.id, report)
+    mechanism = _with_exact_frames(mechanism)
     if not row.names_meshes:
         mechanism = replace_meshes_with_boxes(mechanism, report, mesh_folders, ignore_unit)
     if row.id == mechanism.source.format or mechanism.source.format != "juice":
         return mechanism
     return juice.restore_source_gains(mechanism)
+
+
+def _with_exact_frames(mechanism: Mechanism) -> Mechanism:
+    joints = mechanism.joints
+    frames = np.array([(joint.frame_parent, joint.frame_child) for joint in joints]).reshape(-1, 4, 4)
+    exact = without_rotation_rounding(frames)
+    changed = (exact != frames).any(axis=(1, 2)).reshape(-1, 2)
+    if not changed.any():
+        return mechanism
+    made = [
+        replace(joint, frame_parent=exact[2 * number], frame_child=exact[2 * number + 1]) if is_changed else joint
+        for number, (joint, is_changed) in enumerate(zip(joints, changed.any(axis=1), strict=True))
+    ]
+    return replace(mechanism, joints=made)
 
 
 def _complete_masses_for(

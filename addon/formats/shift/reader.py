@@ -32,6 +32,7 @@ from .schema import (
     RESTRAINT,
     SEPARATOR,
     SETTINGS,
+    TYPES,
     Path,
     Table,
 )
@@ -489,3 +490,81 @@ def read_extension(placed: SourceElement) -> dict:
     """Return the extension data of an element."""
     mark = placed.row.get(EXTENSION_KEY)
     return mark if isinstance(mark, dict) else {}
+
+
+@dataclass
+class Chain:
+    """Elements that make one joint, usually one, and the bodies between them."""
+
+    name: str
+    pieces: list[SourceElement]
+    helpers: list[SourceElement] = field(default_factory=list)
+
+
+def group_chains(elements: Elements) -> list[Chain]:
+    """Return the joints of a document in the order of their first elements, those marked as one chain grouped.
+
+    The elements of a chain may be anywhere in the document: a joint that gets more degrees of freedom keeps its
+    element where it is, and its other elements are appended.
+    """
+    bodies: dict[tuple[str, str], SourceElement] = {}
+    for body in elements.bodies:
+        bodies.setdefault((body.assembly, body.name), body)
+    bent = {
+        id(owner.node) for owner, frame in elements.frames if owner is not None and any(frame.row["T"])
+    }  # bodies with a frame that is not at their origin
+    marked: dict[_ChainMark, SourceElement] = {}
+    for joint in elements.joints:
+        marked.setdefault(_chain_mark(joint), joint)
+    chains: list[Chain] = []
+    for joint in elements.joints:
+        pieces = _marked_pieces(joint, marked)
+        chains.append(_make_chain(pieces, bodies, bent) or Chain(joint.name, [joint]))
+    merged = {id(piece.node) for chain in chains for piece in chain.pieces[1:]}
+    return [chain for chain in chains if id(chain.pieces[0].node) not in merged]
+
+
+#: Assembly, name of the joint, number of the piece, and path of the body at which the piece begins.
+_ChainMark = tuple[str, Any, Any, tuple[str, ...]]
+
+
+def _chain_mark(piece: SourceElement) -> _ChainMark:
+    mark = read_extension(piece)
+    name, part = mark.get("joint"), mark.get("part")
+    known = isinstance(name, str) and isinstance(part, int)
+    return piece.assembly, name if known else None, part if known else None, tuple(piece.ends[0].path)
+
+
+def _marked_pieces(first: SourceElement, marked: dict[_ChainMark, SourceElement]) -> list[SourceElement]:
+    """Return the elements of the chain that an element begins; empty where it begins none, or elements are missing.
+
+    They are taken out of ``marked``, so that no two chains share one.
+    """
+    mark = read_extension(first)
+    name, count = mark.get("joint"), mark.get("parts")
+    if not isinstance(name, str) or mark.get("part") != 1 or not isinstance(count, int) or not 1 < count < 7:
+        return []
+    pieces = [first]
+    for part in range(2, count + 1):
+        piece = marked.pop((first.assembly, name, part, tuple(pieces[-1].ends[1].path)), None)
+        if piece is None:
+            return []
+        pieces.append(piece)
+    return pieces
+
+
+def _make_chain(
+    pieces: list[SourceElement], bodies: dict[tuple[str, str], SourceElement], bent: set[int]
+) -> Chain | None:
+    """Return the chain of marked elements; None where they no longer make one joint."""
+    if not pieces or any(TYPES.get(str(piece.row["type"])) not in ("revolute", "prismatic") for piece in pieces):
+        return None
+    name, assembly = read_extension(pieces[0])["joint"], pieces[0].assembly
+    helpers = []
+    for piece in pieces[1:]:
+        path = piece.ends[0].path
+        helper = bodies.get((assembly, path[0])) if len(path) == 1 else None
+        if helper is None or read_extension(helper).get("part_of") != name or id(helper.node) in bent:
+            return None
+        helpers.append(helper)
+    return Chain(name, pieces, helpers)

@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -23,12 +23,14 @@ from ..text.json_reader import JsonNode, parse
 from . import conventions, extension_keys
 from .reader import (
     PLACEMENT,
+    Chain,
     Document,
     Elements,
     EndResolver,
     Reader,
     SourceElement,
     collect_elements,
+    group_chains,
     intermediate_body_id,
     is_shift,
     read_extension,
@@ -359,59 +361,6 @@ def _find_joint(name: str, placed: SourceElement, joints: Collection[str], reade
         return wanted
     reader.warn("missing-joint", Message("{} acts on the missing joint '{}'", placed.label, name), placed.node)
     return None
-
-
-@dataclass
-class Chain:
-    """Elements that make one joint, usually one, and the bodies between them."""
-
-    name: str
-    pieces: list[SourceElement]
-    helpers: list[SourceElement] = field(default_factory=list)
-
-
-def group_chains(elements: Elements) -> list[Chain]:
-    """Return the joints of a document in order, those marked as one chain grouped."""
-    bodies: dict[tuple[str, str], SourceElement] = {}
-    for body in elements.bodies:
-        bodies.setdefault((body.assembly, body.name), body)
-    bent = {
-        id(owner.node) for owner, frame in elements.frames if owner is not None and any(frame.row["T"])
-    }  # bodies with a frame that is not at their origin
-    chains: list[Chain] = []
-    at = 0
-    while at < len(elements.joints):
-        first = elements.joints[at]
-        count = read_extension(first).get("parts")
-        pieces = elements.joints[at : at + count] if isinstance(count, int) and 1 < count < 7 else []
-        chain = _make_chain(pieces, bodies, bent)
-        chains.append(chain or Chain(first.name, [first]))
-        at += len(chains[-1].pieces)
-    return chains
-
-
-def _make_chain(
-    pieces: list[SourceElement], bodies: dict[tuple[str, str], SourceElement], bent: set[int]
-) -> Chain | None:
-    if not pieces:
-        return None
-    name, assembly = read_extension(pieces[0]).get("joint"), pieces[0].assembly
-    if not isinstance(name, str) or len(pieces) != read_extension(pieces[0])["parts"]:
-        return None
-    for number, piece in enumerate(pieces):
-        mark = read_extension(piece)
-        if (mark.get("joint"), mark.get("part"), piece.assembly) != (name, number + 1, assembly):
-            return None
-        if TYPES.get(str(piece.row["type"])) not in ("revolute", "prismatic"):
-            return None
-    helpers = []
-    for one, other in zip(pieces, pieces[1:], strict=False):
-        path = one.ends[1].path
-        helper = bodies.get((assembly, path[0])) if len(path) == 1 and path == other.ends[0].path else None
-        if helper is None or read_extension(helper).get("part_of") != name or id(helper.node) in bent:
-            return None
-        helpers.append(helper)
-    return Chain(name, pieces, helpers)
 
 
 def merge_chain(pieces: list[Joint]) -> Joint:

@@ -218,6 +218,11 @@ class _Planner:
         assert child is not None
         key = self.skeleton_of[child]
         found = self._matched(joint)
+        if len(found) > 1:
+            message = Message(
+                "Joint of type {}: written as {} joints with almost massless bodies between", joint.type, len(found)
+            )
+            self.losses.add("approximated-joint", message, joint, SIMULATION_DIFFERS)
         at_zero = self.pose[child] @ joint.frame_child
         parent = WORLD_NAME if joint.parent is None else self.name_of[joint.parent]
         name = self._joint_name(joint, key)
@@ -264,13 +269,7 @@ class _Planner:
             self.losses.add("dropped-joint-property", message, joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
             self.losses.add("approximated-joint", "Screw joint: written as a hinge, which does not advance", joint)
-        found = match_joint_types(joint.dofs)
-        if len(found) > 1:
-            message = Message(
-                "Joint of type {}: written as {} joints with almost massless bodies between", joint.type, len(found)
-            )
-            self.losses.add("approximated-joint", message, joint, SIMULATION_DIFFERS)
-        return found
+        return match_joint_types(joint.dofs)
 
     def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
         """Plan a body between two joints of a chain; returns its name."""
@@ -327,11 +326,17 @@ class _Planner:
             )
             return
         found = self._matched(joint)
+        if len(found) > 1:
+            self.losses.add(
+                "dropped-joint", Message("Joint of type {}, which DART does not build: not written", joint.type), joint
+            )
+            return
         name = self._joint_name(joint, key)
-        row = self._final_joint_row(joint, name, key, found[:1])
+        row = self._final_joint_row(joint, name, key, found)
         parent, child = (self.name_of.get(end) if end is not None else None for end in joint.ends)
         row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
-        row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
+        turn = found[0].turn
+        row |= {"transformation": joint.frame_child @ turn, "parent_transformation": joint.frame_parent @ turn}
         if is_loop:
             here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
             gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
@@ -342,11 +347,6 @@ class _Planner:
                 LOOP_JOINT,
             )
             self.report.warn("cut-loop", message)
-        if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
-            self.losses.add(
-                "dropped-joint", Message("Joint of type {}, which DART does not build: not written", joint.type), joint
-            )
-            return
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
 
     def _loose(self, body: Body) -> None:

@@ -19,6 +19,7 @@ from addon.blender.editing.joints import copy_limb, delete_objects, limb_of
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
+from addon.core.joint_types import JOINT_TYPES
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.linkage_solver import find_linkages
 from tests.support.emptied import empty_file
@@ -94,6 +95,40 @@ def test_an_added_joint_moves_nothing_at_the_present_frame_and_no_zero(
         moved = max(float(np.abs(poses(rig)[each] - pose).max()) for each, pose in then.items())
         told = "motion-changed" in {entry.code for entry in report.entries}
         assert moved < 1e-2 * size or told, (frame, moved)
+
+
+#: Bodies whose joints are posed about oblique axes when a joint closes a loop between them.
+POSED_PAIRS = [
+    ("humanoid.skel", "left forearm", "right forearm"),
+    ("humanoid.skel", "left foot", "right forearm"),
+    ("hexapod.jm", "Left Front Tibia", "Left Rear Tibia"),
+    ("sensor_leg.xml", "foot", "pelvis"),
+]
+
+
+@pytest.mark.parametrize("type_", JOINT_TYPES)
+@pytest.mark.parametrize(("name", "child", "parent"), POSED_PAIRS)
+def test_a_closed_loop_is_written_in_every_format(blank: Any, name: str, child: str, parent: str, type_: str) -> None:
+    rig = made(name)
+    keyed(rig)
+    own = body(rig, child)
+    join_bodies(rig, body(rig, parent), own, Matrix.Translation(own.matrix_world.translation), type_, "added")
+    mechanism = extract(rig)
+    ends = {each.name for each in mechanism.bodies if each.id in mechanism.joints[-1].ends}
+    assert ends == {child, parent}
+    for format_ in ("juice", "skel", "x_xy", "shift"):
+        text, report = formats.dumps(mechanism, format_)
+        again = formats.loads(text.encode(), f"m{formats.FORMATS[format_].extensions[0]}")
+        assert {each.name for each in again.bodies} == {each.name for each in mechanism.bodies}
+        joint = next((each for each in again.joints if each.name == "added"), None)
+        codes = {entry.code for entry in report.entries}
+        if joint is None and (format_ == "juice" or (format_, type_) == ("skel", "cylindrical")):
+            assert "dropped-joint" in codes
+            assert "cut-loop" not in codes  # which says that the file has it
+            continue
+        assert joint is not None, format_
+        assert {each.name for each in again.bodies if each.id in joint.ends} == ends
+        assert format_ == "juice" or joint.type == type_, format_
 
 
 @pytest.mark.parametrize("child", ["beam", "crank", "pitman"])
