@@ -5,6 +5,7 @@ The check names what was deleted, and after its fix all of it stands as before, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import file_name, parts
 from addon.blender.editing.repair.checks import check_model
 from addon.blender.editing.repair.fixes import fix
+from tests.support.emptied import empty_file
+from tests.support.holding import keyed
 from tests.support.restored import MODELS, axes, brought, joint_bones, pose_joints, saved, stood
 from tests.support.scenes import found, made, pick
 
@@ -152,3 +155,58 @@ def test_the_pose_of_deleted_bones_without_keyframes_is_reported(blank: Any) -> 
     finding = next(each for each in check_model(rig) if each.code == "bones-gone")
     assert fix(rig, finding).endswith("Pose: lost with the deleted bones, initial values are set: 'Left Front Lift'")
     assert settings(rig).rig == rig
+
+
+@pytest.mark.parametrize("how", ["update", "fix"])
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("hexapod.jm", "Left Front Femur"),
+        ("humanoid.skel", "left thigh"),
+        ("desk_lamp.skel", "lower arm"),
+        ("excavator.json", "boom_rod_1"),
+    ],
+)
+def test_update_armature_deletes_a_body_deleted_by_hand_as_delete_parts_does(
+    blank: Any, capfd: Any, name: str, body: str, how: str
+) -> None:
+    """The same parts are left, the bodies stand where they do then, and changed motions are told in the same words."""
+
+    def deleted(by_hand: bool) -> tuple[Any, ...]:
+        empty_file()
+        rig = made(name)
+        keyed(rig)
+        obj = next(each for each in parts(rig, "BODY") if file_name(each) == body)
+        capfd.readouterr()
+        if by_hand:
+            _delete(obj)
+            pick(rig)
+            if how == "update":
+                assert bpy.ops.knuckle.refit() == {"FINISHED"}
+            else:
+                mine = [each for each in check_model(rig) if each.fix in {"Create the bones", "Delete the bones"}]
+                if not mine:
+                    pytest.skip("its loop keeps the bones")
+                print(fix(rig, mine[0]))
+        else:
+            pick(obj)
+            assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
+        told = capfd.readouterr().out
+        left = {(role, file_name(each)) for role in ("BODY", "JOINT") for each in parts(rig, role)}
+        return left, motion_of(rig), sorted(re.findall(r"Keyframes of '[^']+': off by up to [^.]*\.[^.]*", told))
+
+    (wanted, poses, reports), (left, now, told) = deleted(by_hand=False), deleted(by_hand=True)
+    assert left == wanted and body not in {each for _role, each in left}
+    assert told == reports
+    for frame, bodies in poses.items():
+        for own, pose in bodies.items():
+            np.testing.assert_allclose(now[frame][own], pose, atol=1e-4, err_msg=f"{own} at {frame}")
+
+
+def motion_of(rig: Any) -> dict[int, dict[str, np.ndarray]]:
+    out = {}
+    for frame in (1, 8, 14, 21):
+        bpy.context.scene.frame_set(frame)
+        bpy.context.view_layer.update()
+        out[frame] = {file_name(each): np.array(each.matrix_world) for each in parts(rig, "BODY")}
+    return out
