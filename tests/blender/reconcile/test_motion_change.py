@@ -33,6 +33,7 @@ from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.model import Array, Body, Joint, Mechanism, Plane
+from tests.support.emptied import empty_file
 from tests.support.holding import Seen
 from tests.support.holding import keyed as held_keys
 from tests.support.scenes import body, found, made, pick
@@ -866,3 +867,40 @@ def test_a_twin_in_a_loop_keeps_the_motion_or_it_is_reported(
         assert ("open-twin-left-out" in told) == (normal != 0)
     if of == "tail_bearing":
         assert twin_of(chosen) is not None and "open-twin-left-out" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [
+        ("desk_lamp.skel", "elbow"),
+        ("hexapod.jm", "Left Front Knee"),
+        ("pumpjack.json", "crank_pin"),
+        ("pumpjack.json", "saddle_bearing"),
+    ],
+)
+def test_a_joint_moved_by_hand_changes_the_motion_as_move_joint_does_and_is_told_so(
+    blank: Any, capfd: Any, name: str, which: str
+) -> None:
+    def moved(by_hand: bool) -> tuple[dict[float, Seen], list[str]]:
+        empty_file()
+        rig = made(name)
+        held_keys(rig)
+        empty = next(each for each in parts(rig, "JOINT") if each.name == which)
+        place = empty.matrix_world.copy()
+        place.translation += 0.05 * max(rig.dimensions) * Vector((1.0, 0.0, 0.0))
+        capfd.readouterr()
+        if by_hand:
+            empty.matrix_world = place
+            bpy.context.view_layer.update()
+            pick(rig)
+            assert bpy.ops.knuckle.refit() == {"FINISHED"}
+        else:
+            bpy.context.scene.cursor.location = place.translation
+            pick(empty)
+            assert bpy.ops.knuckle.move_joint(where="CURSOR", axis="AUTO") == {"FINISHED"}
+        told = re.findall(r"Keyframes of '[^']+': off by up to ([\d.e-]+) m", capfd.readouterr().out)
+        return motion(rig), told
+
+    (before, reports), (after, told) = moved(by_hand=False), moved(by_hand=True)
+    assert apart(before, after) < 1e-3
+    assert reports and [float(each) for each in told] == pytest.approx([float(each) for each in reports], rel=5e-3)

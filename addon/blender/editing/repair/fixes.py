@@ -25,12 +25,15 @@ from ....core.transforms import affine_inverse, make_pose
 from ....core.validation import Finding
 from ...animation.loops.live_solver import followers_without_loop
 from ...data.access import armature_settings, record_of, settings
-from ...data.conversion import read_shape
+from ...data.baseline import bone_baseline
+from ...data.conversion import read_shape, unflatten_pose
 from ...data.datablocks import newest_session_uid, remove_datablocks_since
 from ...data.documents import read_document
 from ...data.queries import all_parts, file_name, parts, parts_by_id
 from ...events.signals import writing_records
 from ...reconcile.build import BUILT_KINDS
+from ...reconcile.motion_change import KeyframePoses
+from ...reconcile.rig_state import RigState
 from ...reconcile.rig_update import assign_ids, begin_edit, update_armature
 from ...reconcile.update import EditObjects, update, update_records
 from ...rig.pose_channels import set_dependent
@@ -39,6 +42,7 @@ from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshCache
 from ...scene.placement import make_plan
 from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
+from ...scene.read.design_poses import moved_joints
 from ...scene.read.mechanism import document_ids, extract, extract_design
 from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_objects
@@ -141,7 +145,7 @@ def fit_armature(rig: bpy.types.Object) -> Report:
     """Fit bones to bodies and joints after changes with Blender's own tools (*Update Armature*).
 
     Bones that were edited, or whose pose was applied as rest, are restored; joints and bodies deleted by hand are
-    deleted as *Delete Parts* does.
+    deleted as *Delete Parts* does. What changes of the motions is reported.
 
     Raises:
         ValueError: The scale of the armature was applied.
@@ -154,8 +158,23 @@ def fit_armature(rig: bpy.types.Object) -> Report:
         report.info("bones-restored", "Bones: changed by hand or by an applied pose, restored")
         report.extend(restore_bones(rig))
     report.extend(keyframe_left_followers(rig, _deleted_joints(rig), _deleted_bodies(rig, parts(rig, "JOINT"))))
-    report.extend(update_armature(rig))
+    present = begin_edit(rig)
+    motion = _motion_before_moves(rig, present)
+    report.extend(update_armature(rig, present))
+    report.extend(motion.change())
     return report
+
+
+def _motion_before_moves(rig: bpy.types.Object, present: RigState) -> KeyframePoses:
+    """Return the motions of a mechanism before joints were moved by hand, as its bones still show them."""
+    moved = {empty: empty.matrix_basis.copy() for empty in moved_joints(rig)}
+    with writing_records():
+        for empty in moved:
+            empty.matrix_basis = Matrix(unflatten_pose(bone_baseline(empty)).tolist())
+        motion = KeyframePoses(rig, present, {record_of(empty).source_id for empty in moved})
+        for empty, pose in moved.items():
+            empty.matrix_basis = pose
+    return motion
 
 
 def _deleted_joints(rig: bpy.types.Object) -> set[str]:

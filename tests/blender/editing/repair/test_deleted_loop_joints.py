@@ -160,5 +160,5 @@ def test_updating_the_armature_tells_what_a_deleted_joint_moves(blank: Any, capf
         else:
             pick(next(each for each in parts(rig, "JOINT") if each.name == "elbow"))
             assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
-        told.append([line for line in capfd.readouterr().out.splitlines() if " off (" in line])
+        told.append([line for line in capfd.readouterr().out.splitlines() if "off by up to" in line])
     assert told[0] and told[1] == told[0]
