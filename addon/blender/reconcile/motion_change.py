@@ -460,16 +460,17 @@ class KeyConversion:
             frames, values = np.concatenate([frames, middles[bent]]), np.concatenate([values, between[bent]])
             order = np.argsort(frames)
             frames, values = frames[order], values[order]
+        shown = _within_stops(joint, own, values, self._stops)
         self._found.append(
             _ConvertedKeys(
                 action,
                 joint,
                 frames,
-                edit.convert(_within_stops(joint, own, values, self._stops)),
+                edit.convert(shown),
                 np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
-                np.ptp(values, axis=0).max() < _KEY_TOLERANCE,
+                bool(np.ptp(shown, axis=0).max() < _KEY_TOLERANCE),
                 all(curve.mute for curve in mine),
             )
         )
