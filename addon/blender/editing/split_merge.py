@@ -32,6 +32,7 @@ from ..compat import (
     all_curves,
     use_action,
 )
+from ..animation.loops.live_solver import joints_sharing_loops
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
     bone_of_path,
@@ -76,7 +77,7 @@ from ..reconcile.foreign_objects import (
     transfer_foreign_objects,
     transfer_parts,
 )
-from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
+from ..reconcile.motion_change import KeyframePoses
 from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import EditObjects, write_parts
 from ..scene.armature import remove_bones

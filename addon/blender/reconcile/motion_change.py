@@ -14,7 +14,7 @@ from ...core.kinematics import Tree, initial_joint_values, joint_motion
 from ...core.model import Array, Joint, joint_by_id
 from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
-from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
+from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops, joint_stops
 from ...core.transforms import inverse, rotation_matrix
 from ..animation.actions import active_action, has_mixed_actions, is_linked_action, mechanism_actions, played_actions
 from ..animation.fcurves import (
@@ -22,6 +22,7 @@ from ..animation.fcurves import (
     CurveKeys,
     continues_past_keys,
     curve_coordinates,
+    loop_values,
     posing_curves,
     read_curve,
     write_curve,
@@ -38,7 +39,7 @@ from ..animation.keying import (
     with_scene_range,
 )
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
-from ..animation.loops.live_solver import live_loops, loop_joints
+from ..animation.loops.live_solver import joints_sharing_loops, live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, all_curves, new_curve
 from ..data.access import action_record, armature_of
@@ -65,15 +66,6 @@ _FOLLOWING_TOLERANCE = 1e-3
 _SAME = JointEdit(convert=lambda values: values)
 #: F-curves by data path and index.
 Curves = Mapping[tuple[str, int], bpy.types.FCurve]
-
-
-def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
-    """Return the ids of all joints of the live loops on which some of ``joints`` (ids) lie."""
-    found = set[str]()
-    for loop in live_loops(rig):
-        names = loop_joints(loop)
-        found |= names if names.intersection(joints) else set()
-    return found
 
 
 @dataclass
@@ -292,19 +284,6 @@ def _within_stops(
     return out
 
 
-def loop_values(
-    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Array
-) -> dict[str, Array]:
-    """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
-    given = {joint: curve_coordinates(rig, loop.channels[joint], curves, frames) for joint in inputs}
-    with loop.follower.trial():
-        states = [state.found for state in loop.states_for(given)] if given else []
-    found = [state.positions for state in states if state is not None]
-    if not found or len(found) < len(states):
-        return {}
-    return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
-
-
 def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[_ConvertedKeys]:
     """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), in every Action."""
     loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
@@ -382,7 +361,8 @@ class KeyConversion:
         for joint, change in ({own: _SAME for own in self._directions} | {**edit.joints}).items():
             own = present.channels.get(joint, [])
             is_retyped = joint in self._retyped and change.values is not None and not (motion and motion.compares)
-            for action in present.actions if own and (is_retyped or change.convert is not None) else ():
+            is_converted = change.convert is not None or self._loses_stops(joint, change)
+            for action in present.actions if own and (is_retyped or is_converted) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
@@ -390,7 +370,7 @@ class KeyConversion:
                 unmuted = [curve for curve in mine if not curve.mute]
                 mine = unmuted or mine
                 curves = {place: curve for place, curve in curves.items() if not unmuted or not curve.mute}
-                if mine and change.convert is not None:
+                if mine and is_converted:
                     self._convert(action, joint, own, change, curves, mine)
                 if mine and is_retyped:
                     frames = sorted({float(point.co[0]) for curve in mine for point in curve.keyframe_points})
@@ -399,6 +379,15 @@ class KeyConversion:
                     self._report_lost(action, after[joint].name, frames, *off)
         if motion is not None:
             self._add_solved(motion, edit)
+
+    def _loses_stops(self, joint: str, change: JointEdit) -> bool:
+        """Return whether a value of a joint (id) continues without its stops, past which keyframes would move it."""
+        after = joint_stops(self._joints[joint].dofs) if joint in self._joints else []
+        return any(
+            self._stops.get((joint, was), NO_STOPS) != NO_STOPS and after[now] == NO_STOPS
+            for was, (now, _factor) in (change.numbers or {}).items()
+            if now < len(after)
+        )
 
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
@@ -443,7 +432,7 @@ class KeyConversion:
         curves: Curves,
         mine: Sequence[bpy.types.FCurve],
     ) -> None:
-        assert edit.convert is not None
+        """Convert the keyframes of a joint in an Action; curves that continue, none of them past a stop, stay."""
         keys = [CurveKeys.of(curve) for curve in mine]
         given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
         held = np.all([each.held_at(given) for each in keys], axis=0)
@@ -461,12 +450,14 @@ class KeyConversion:
             order = np.argsort(frames)
             frames, values = frames[order], values[order]
         shown = _within_stops(joint, own, values, self._stops)
+        if edit.convert is None and np.array_equal(shown, values):
+            return
         self._found.append(
             _ConvertedKeys(
                 action,
                 joint,
                 frames,
-                edit.convert(shown),
+                edit.converted(shown),
                 np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),

@@ -23,7 +23,7 @@ from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
 from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
-from ..animation.fcurves import CurveId, curve_ids, posing_curves
+from ..animation.fcurves import CurveId, curve_ids, loop_values, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import LiveLoop
@@ -57,7 +57,6 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, set_design_pose
 
 

@@ -595,6 +595,47 @@ def test_a_joint_that_is_keyed_beyond_its_stop_stays_where_it_is_seen(blank: Any
     assert before[25.0].apart(motion(rig)[25.0])[0] < APART
 
 
+#: Types that rotate about the axis of a hinge.
+TURNING = [each for each in JOINT_TYPES if {dof.kind for dof in make_dofs(each)} - {"translation"} and each != "revolute"]
+
+
+@pytest.mark.parametrize("values", [(0.5, 0.4, 0.6), (0.5, 0.5, 0.5), (-0.1, 0.4, 0.6)])
+@pytest.mark.parametrize("type_", TURNING)
+def test_keyframes_past_a_stop_keep_what_is_seen_in_every_action(
+    blank: Any, type_: str, values: tuple[float, ...]
+) -> None:
+    """Of the Action that plays, at the present frame, and of another one, which moves the joint otherwise."""
+    rig = made("humanoid.skel")
+    rig.animation_data_clear()
+    empty = joint(rig, "LKneePitch")
+    (dof,) = record_of(empty).joint.dofs
+    dof.use_lower = dof.use_upper = True
+    dof.lower, dof.upper = -0.2, 0.2
+    bpy.context.view_layer.update()
+    actions = list[Any]()
+    for number, own in enumerate((values, (-0.1, 0.1, -0.15))):
+        use_action(rig, None)
+        key(rig, empty, dict(zip((1.0, 16.0, 31.0), own, strict=True)), "LINEAR")
+        rig.animation_data.action.name = f"part {number}"
+        rig.animation_data.action.use_fake_user = True
+        actions.append(rig.animation_data.action)
+    before = list[Seen]()
+    for action in reversed(actions):
+        use_action(rig, action)
+        bpy.context.scene.frame_set(16)
+        before.insert(0, Seen.of(rig))
+    retype(empty, type_)
+    bpy.context.scene.frame_set(16)
+    assert before[0].apart(Seen.of(rig))[0] < APART
+    use_action(rig, actions[1])
+    bpy.context.scene.frame_set(16)
+    creep = 0.01 if type_ == "screw" else 0.0  # its value at frame 16 is another one than that at which it was edited
+    assert before[1].apart(Seen.of(rig))[0] < APART + creep
+    use_action(rig, actions[0])
+    bpy.context.scene.frame_set(16)
+    assert before[0].apart(Seen.of(rig))[0] < APART
+
+
 def test_a_joint_of_the_type_already_keeps_its_keyframes(blank: Any) -> None:
     """Also where its closed loop holds it short of them."""
     rig = made("pumpjack.json")
