@@ -213,6 +213,20 @@ def has_mixed_actions(rig: bpy.types.Object) -> bool:
     return played_action(data) is not None or (data.use_nla and bool(_effective_strips(data)))
 
 
+def layered_actions(rig: bpy.types.Object) -> dict[bpy.types.Action, bool]:
+    """Return the Actions that play, from the lowest layer to the highest, and whether they only add to those below."""
+    data = rig.animation_data
+    if data is None:
+        return {}
+    every = [(strip.action, strip.blend_type) for strip in (_effective_strips(data) if data.use_nla else ())]
+    every.append((data.action, data.action_blend_type))
+    out = dict[bpy.types.Action, bool]()
+    for action, blend in every:
+        if action is not None:
+            out[action] = bool(out) and out.get(action, True) and blend != "REPLACE"
+    return out
+
+
 def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     """Make an Action the only motion that plays on a mechanism: by its NLA track, if it has one to itself.
 

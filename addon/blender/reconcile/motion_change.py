@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit, lost_motion
-from ...core.kinematics import Tree, initial_joint_values, joint_motion
+from ...core.kinematics import Tree, initial_joint_values, joint_motion, joint_values_from_transform
 from ...core.model import Array, Joint, joint_by_id
-from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, count_with_noun
 from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops, joint_stops
 from ...core.transforms import inverse, rotation_matrix
-from ..animation.actions import active_action, has_mixed_actions, is_linked_action, mechanism_actions, played_actions
+from ..animation.actions import (
+    active_action,
+    has_mixed_actions,
+    is_linked_action,
+    layered_actions,
+    mechanism_actions,
+    played_actions,
+)
 from ..animation.fcurves import (
     CurveData,
     CurveKeys,
+    curve_id,
+    curve_ids,
     continues_past_keys,
     curve_coordinates,
     loop_values,
     posing_curves,
     read_curve,
-    write_curve,
 )
 from ..animation.keying import (
     CONSTANT,
     LINEAR,
     MIN_KEY_SPACING,
-    Tracks,
-    curve_tracks,
-    fill_curve,
     is_held_at,
     with_frames_between,
     with_scene_range,
@@ -41,20 +45,20 @@ from ..animation.keying import (
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import joints_sharing_loops, live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
-from ..compat import action_curves, all_curves, new_curve
+from ..compat import action_curves, all_curves
 from ..data.access import action_record, armature_of
 from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
 from ..data.queries import parts
-from ..rig.ball_channels import unwrap_rotation_vectors
+from ..rig.pose_channels import read_joint_values, read_pose
 from ..scene.read.mechanism import extract
+from .bone_references import user_drivers
+from .channel_transfer import KEY_TOLERANCE, ConvertedKeys, write_keys
 from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
 #: Smallest size of a mechanism (length units) that shares of it are computed of.
 _MIN_SIZE = 1e-9
-#: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
-_KEY_TOLERANCE = 1e-5
 #: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
 #: of them on a straight line; and bisections to reach both.
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
@@ -62,38 +66,14 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
+#: Difference (rad, length units) of motions up to which a driver moves the bodies as before.
+_KEPT_MOTION = 1e-5
+#: Shifts of blended keyframes until their joints are where they are seen: influences below 1 need several.
+_MAX_SHIFTS = 3
 #: A free joint that is not edited itself.
 _SAME = JointEdit(convert=lambda values: values)
 #: F-curves by data path and index.
 Curves = Mapping[tuple[str, int], bpy.types.FCurve]
-
-
-@dataclass
-class _ConvertedKeys:
-    """Keyframes of a joint in an Action: of one with other values after an edit, or of one that follows a closed loop.
-
-    Attributes:
-        action: The Action.
-        joint: Id of the joint.
-        frames: Frames (n,).
-        values: Values (n, size).
-        how: Interpolation (n,).
-        given: Mask (n,) of the keyframes that were there, of the joint or of the inputs of its loop; the others are
-            between them.
-        course: A curve of the joint, or of an input, for what holds beyond the keyframes.
-        is_constant: The joint did not move.
-        is_muted: Its curves were muted.
-    """
-
-    action: bpy.types.Action
-    joint: str
-    frames: Array
-    values: Array
-    how: NDArray[np.int32]
-    given: NDArray[np.bool_]
-    course: CurveData
-    is_constant: bool = False
-    is_muted: bool = False
 
 
 class KeyframePoses:
@@ -284,10 +264,10 @@ def _within_stops(
     return out
 
 
-def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[_ConvertedKeys]:
+def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[ConvertedKeys]:
     """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), in every Action."""
     loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
-    out = list[_ConvertedKeys]()
+    out = list[ConvertedKeys]()
     for action in present.actions if loops else ():
         curves = posing_curves(rig, action)
         for loop in loops:
@@ -307,7 +287,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
             how = np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
             solved = loop_values(rig, loop, inputs, curves, frames)
             out += [
-                _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
+                ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
                 for joint in solved
                 if joint not in inputs
             ]
@@ -347,8 +327,8 @@ class KeyConversion:
             motion: Motions before the edit.
         """
         self.rig, self.report = rig, Report()
-        self._found: list[_ConvertedKeys] = []
-        self._solved: list[_ConvertedKeys] = []
+        self._found: list[ConvertedKeys] = []
+        self._solved: list[ConvertedKeys] = []
         self._stops = dof_stops(parts(rig, "JOINT")) if edit.joints else {}
         self._edited = edit.joints.keys()
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
@@ -379,6 +359,36 @@ class KeyConversion:
                     self._report_lost(action, after[joint].name, frames, *off)
         if motion is not None:
             self._add_solved(motion, edit)
+        self._report_drivers({own: before[own] for own in changed}, present, edit)
+
+    def _report_drivers(self, changed: Mapping[str, Joint], present: RigState, edit: Edit) -> None:
+        """Report drivers that go on moving edited joints, or the loops of these, where the bodies move otherwise.
+
+        Args:
+            changed: The joints before the edit, by id.
+            present: State of the mechanism before the edit.
+            edit: The edit.
+        """
+        driven = {curve_id(curve) for curve in user_drivers(self.rig)}
+        for own, old in changed.items() if driven else ():
+            channels, new, change = present.channels.get(own, []), self._joints[own], edit.joints.get(own)
+            bone = self._driven.get(own)
+            bone = channels[0].bone if channels and not driven.isdisjoint(curve_ids(channels)) else bone
+            seen = present.pose.get(own)
+            if bone is None or seen is None or old.ends != new.ends or len(dof_kinds(old)) != len(dof_kinds(new)):
+                continue
+            now = seen if change is None or change.values is None else change.values
+            if len(now) != len(seen) or np.abs(_tried_moves(old, seen) - _tried_moves(new, now)).max() < _KEPT_MOTION:
+                continue
+            self.report.warn(
+                "driven-motion-changed",
+                Message(
+                    "Driver of {}: away from the present pose, joint {} moves its bodies otherwise now. Adapt the driver",
+                    repr(bone),
+                    repr(new.name),
+                ),
+                where=bone,
+            )
 
     def _loses_stops(self, joint: str, change: JointEdit) -> bool:
         """Return whether a value of a joint (id) continues without its stops, past which keyframes would move it."""
@@ -399,7 +409,7 @@ class KeyConversion:
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
             if action is not None:
-                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
+                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < KEY_TOLERANCE)
                 self._solved.append(replace(each, action=action, values=values, is_constant=is_constant))
 
     def _report_lost(
@@ -453,7 +463,7 @@ class KeyConversion:
         if edit.convert is None and np.array_equal(shown, values):
             return
         self._found.append(
-            _ConvertedKeys(
+            ConvertedKeys(
                 action,
                 joint,
                 frames,
@@ -461,7 +471,7 @@ class KeyConversion:
                 np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
-                bool(np.ptp(shown, axis=0).max() < _KEY_TOLERANCE),
+                bool(np.ptp(shown, axis=0).max() < KEY_TOLERANCE),
                 all(curve.mute for curve in mine),
             )
         )
@@ -477,26 +487,29 @@ class KeyConversion:
         if not (self._found or self._solved or self._driven):
             return report
         channels = servo_channels(self.rig)
+        seen = read_joint_values(self.rig, channels)  # as the update of the armature posed them
         for keys in self._found:
             own = channels.get(keys.joint, [])
             if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
-                self._write_keys(keys, own)
+                write_keys(self.rig, keys, own)
         following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
         posed = [keys for keys in self._solved if keys.joint in channels]  # a joint that closes a loop has none
         freed_keys = [keys for keys in posed if keys.joint not in following[keys.action]]
         changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
+        freed_keys = self._without_added(freed_keys)
         for keys in freed_keys:
-            self._write_keys(keys, channels.get(keys.joint, []))
+            write_keys(self.rig, keys, channels.get(keys.joint, []))
         followers = [keys for keys in posed if keys.joint in changed and keys.joint in following[keys.action]]
         held_keys = [keys for keys in followers if not self._follows_as_before(keys)]
         for keys in held_keys:
-            self._write_keys(keys, channels.get(keys.joint, []))
+            write_keys(self.rig, keys, channels.get(keys.joint, []))
         if (freed_keys or held_keys) and has_mixed_actions(self.rig):
+            self._meet_present(freed_keys, channels, seen)
             report.warn(
                 "blended-loop-opened",
                 Message(
-                    "NLA: joints that an edit frees from a closed loop are keyed in each Action by itself. Where "
-                    "several are blended, the bodies move otherwise"
+                    "NLA: joints that an edit frees from a closed loop are keyed for the present frame. At others, "
+                    "where several Actions are blended, the bodies may move otherwise"
                 ),
             )
         freed = self._driven.keys() & channels.keys()
@@ -516,7 +529,47 @@ class KeyConversion:
             )
         return report
 
-    def _follows_as_before(self, keys: _ConvertedKeys) -> bool:
+    def _without_added(self, every: Sequence[ConvertedKeys]) -> list[ConvertedKeys]:
+        """Return the keyframes without those that would be added to others of the same joint, in a lower Action."""
+        layers = layered_actions(self.rig)
+        order, lowest = [*layers], dict[str, int]()
+        for keys in every:
+            if keys.action in layers:
+                at = order.index(keys.action)
+                lowest[keys.joint] = min(at, lowest.get(keys.joint, at))
+        return [
+            keys
+            for keys in every
+            if not layers.get(keys.action, False) or order.index(keys.action) == lowest[keys.joint]
+        ]
+
+    def _meet_present(
+        self,
+        written: Sequence[ConvertedKeys],
+        channels: Mapping[str, Sequence[Channel]],
+        seen: Mapping[str, Array],
+    ) -> None:
+        """Shift keyframes that are blended so that their joints are at the values ``seen`` at the present frame."""
+        layers = layered_actions(self.rig)
+        playing = sorted((keys for keys in written if keys.action in layers), key=lambda keys: [*layers].index(keys.action))
+        first = {keys.joint: keys for keys in reversed(playing)}
+        for _round in range(_MAX_SHIFTS if first else 0):
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current, subframe=bpy.context.scene.frame_subframe)
+            for joint, keys in first.items():
+                own, wanted = channels[joint], seen[joint]
+                shown = read_pose(self.rig, own)
+                if np.abs(wanted - shown).max(initial=0.0) < KEY_TOLERANCE:
+                    continue
+                made = self._joints[joint]
+                if all(channel.is_single for channel in own):
+                    values = keys.values + (wanted - shown)
+                else:
+                    turn = joint_motion(made, wanted[None]) @ inverse(joint_motion(made, shown[None]))
+                    values = joint_values_from_transform(made, turn @ joint_motion(made, keys.values))
+                first[joint] = replace(keys, values=values, is_constant=True)
+                write_keys(self.rig, first[joint], own)
+
+    def _follows_as_before(self, keys: ConvertedKeys) -> bool:
         """Return whether a joint follows its loop as it moved before; else it is keyed too."""
         curves = posing_curves(self.rig, keys.action)
         for loop in live_loops(self.rig):
@@ -532,29 +585,6 @@ class KeyConversion:
                 return bool(np.abs(after - before).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
 
-    def _write_keys(self, keys: _ConvertedKeys, own: Sequence[Channel]) -> None:
-        """Write the keyframes of a joint to its channels."""
-        if not own or len(own) != keys.values.shape[1]:
-            return
-        values = _continuous(own, keys.values)
-        if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
-            return  # the new type cannot do anything of the motion
-        needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
-        kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
-        tracks: Tracks = {
-            channel: (keys.frames[kept], column[kept], keys.how[kept])
-            for channel, column in zip(own, values.T, strict=True)
-        }
-        curves = action_curves(self.rig, keys.action)
-        for track in curve_tracks(self.rig, tracks):
-            curve = curves.find(track.path, index=track.array_index)
-            if curve is not None:
-                curves.remove(curve)
-            curve = new_curve(curves, track.path, track.array_index, track.bone)
-            fill_curve(curve, track.frames, track.values, track.how)
-            write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
-            curve.mute = keys.is_muted
-
 
 def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
     """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
@@ -564,17 +594,12 @@ def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) ->
     return out
 
 
+def _tried_moves(joint: Joint, seen: Array) -> Array:
+    """Return motions (size, 4, 4) of a joint's child in its parent as each of its values grows by a half from seen."""
+    moves = joint_motion(joint, seen + 0.5 * np.eye(len(seen))) @ inverse(joint_motion(joint, seen[None]))
+    return joint.frame_parent @ moves @ inverse(joint.frame_parent)
+
+
 def dof_kinds(joint: Joint) -> list[str]:
     """Return the kinds of a joint's degrees of freedom."""
     return [dof.kind for dof in joint.dofs]
-
-
-def _continuous(own: Sequence[Channel], values: Array) -> Array:
-    """Return joint values (n, size) without jumps by whole turns."""
-    out = values.copy()
-    for column, channel in enumerate(own):
-        if not channel.is_single and channel.index == 0:
-            out[:, column : column + 3] = unwrap_rotation_vectors(values[:, column : column + 3])
-        elif channel.is_single and channel.is_angle:
-            out[:, column] = np.unwrap(values[:, column])
-    return out

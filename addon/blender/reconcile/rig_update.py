@@ -22,7 +22,7 @@ from ...core.loops.closure import close_loops
 from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
-from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
+from ..animation.actions import active_action, animated_curve_ids, layered_actions, mechanism_actions
 from ..animation.fcurves import CurveId, curve_ids, loop_values, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
@@ -281,7 +281,7 @@ def _key_held_inputs(
 ) -> None:
     """Key joints of a loop where it holds them in an Action with these curves by identifier.
 
-    If the Action is active, also at the present frame.
+    If the Action is active and not added to others, also at the present frame.
     """
     now = float(bpy.context.scene.frame_current_final)
     keyed = {
@@ -290,7 +290,8 @@ def _key_held_inputs(
         for channel in own
         if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
     }
-    present = {now} if action == active_action(rig) else set()
+    is_shown = action == active_action(rig) and not layered_actions(rig).get(action, False)
+    present = {now} if is_shown else set[float]()
     frames = sorted(present | {float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points})
     found = loop_values(rig, loop, loop.given_joints(action), curves, np.array(frames)) if keyed else {}
     if not found:

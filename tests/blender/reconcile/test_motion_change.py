@@ -778,3 +778,47 @@ def test_swapping_a_joint_of_a_loop_keys_no_joint_that_follows(blank: Any, name:
         swap_joint_ends(each)
         assert {(c.data_path, c.array_index) for c in all_curves(rig.animation_data.action)} == before, each.name
     assert apart(seen, motion(rig)) < 1e-2, "a loop that cannot follow its keyframes is held about where it was"
+
+
+@pytest.mark.parametrize("blend", ["REPLACE", "COMBINE", "ADD"])
+@pytest.mark.parametrize("name", ["motor", "crank_pin", "saddle_bearing", "tail_bearing"])
+@pytest.mark.parametrize("edit", [delete, retyped("free"), retyped("ball")])
+def test_a_loop_that_opens_while_actions_are_blended_stays_where_it_is_seen(
+    blank: Any, edit: Any, name: str, blend: str
+) -> None:
+    rig = made("pumpjack.json")
+    data = rig.animation_data_create()
+    data.nla_tracks.new().strips.new("base", 1, crank_keyed(rig, "base", {1: 0.0, 21: 2.0}))
+    use_action(rig, crank_keyed(rig, "top", {1: 0.3, 21: -0.4}))
+    data.action_blend_type = blend
+    bpy.context.scene.frame_set(11)
+    before = bodies_at(rig, (11.0,))
+    bpy.context.scene.frame_set(11)
+    edit(named(rig, name))
+    check_poses(bodies_at(rig, (11.0,)), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "shift", "is_told"), [("LKneePitch", 0.05, True), ("LKneePitch", 0.0, False), ("RKneePitch", 0.05, False)]
+)
+def test_a_driver_of_a_joint_that_moves_elsewhere_is_reported(
+    blank: Any, name: str, shift: float, is_told: bool, capfd: Any
+) -> None:
+    """Not where it moves along its own axis, nor that of another joint."""
+    rig = made("humanoid.skel")
+    rig.animation_data_clear()
+    rig.pose.bones["LKneePitch"].driver_add("rotation_euler", 2).driver.expression = "0.5 * sin(frame / 8)"
+    bpy.context.scene.frame_set(11)
+    empty = joint(rig, name)
+    across, along = (empty.matrix_world.col[column].xyz.normalized() for column in (0, 2))
+    bpy.context.scene.cursor.location = empty.matrix_world.translation + shift * across + 0.02 * along
+    before = bodies_at(rig, (11.0, 31.0))
+    bpy.context.scene.frame_set(11)
+    pick(empty)
+    capfd.readouterr()
+    assert bpy.ops.knuckle.move_joint(where="CURSOR", axis="AUTO") == {"FINISHED"}
+    assert ("Driver of 'LKneePitch'" in capfd.readouterr().out) == is_told
+    after = bodies_at(rig, (11.0, 31.0))
+    check_poses({11.0: after[11.0]}, {11.0: before[11.0]})
+    off = max(float(np.abs(after[31.0][body] - pose).max()) for body, pose in before[31.0].items())
+    assert (off > 1e-3) == is_told
