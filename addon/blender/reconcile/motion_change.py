@@ -488,23 +488,32 @@ class KeyConversion:
             return report
         channels = servo_channels(self.rig)
         seen = read_joint_values(self.rig, channels)  # as the update of the armature posed them
-        for keys in self._found:
-            own = channels.get(keys.joint, [])
-            if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
-                write_keys(self.rig, keys, own)
+        edited = [
+            keys
+            for keys in self._found
+            if (own := channels.get(keys.joint))
+            and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed)
+        ]
+        blocks = [keys for keys in edited if not channels[keys.joint][0].is_single]
+        others = [keys for keys in edited if channels[keys.joint][0].is_single]
+        edited = [*others, *self._lowest(blocks, {"REPLACE", "COMBINE"})]  # quaternions cannot be added
+        for keys in edited:
+            write_keys(self.rig, keys, channels[keys.joint])
         following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
         posed = [keys for keys in self._solved if keys.joint in channels]  # a joint that closes a loop has none
         freed_keys = [keys for keys in posed if keys.joint not in following[keys.action]]
         changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
-        freed_keys = self._without_added(freed_keys)
+        freed_keys = self._lowest(freed_keys, {"REPLACE"})
         for keys in freed_keys:
             write_keys(self.rig, keys, channels.get(keys.joint, []))
         followers = [keys for keys in posed if keys.joint in changed and keys.joint in following[keys.action]]
-        held_keys = [keys for keys in followers if not self._follows_as_before(keys)]
+        held_keys = self._lowest([keys for keys in followers if not self._follows_as_before(keys)], {"REPLACE"})
         for keys in held_keys:
             write_keys(self.rig, keys, channels.get(keys.joint, []))
-        if (freed_keys or held_keys) and has_mixed_actions(self.rig):
-            self._meet_present(freed_keys, channels, seen)
+        is_mixed = (edited or freed_keys or held_keys) and has_mixed_actions(self.rig)
+        if is_mixed:
+            self._meet_present([*edited, *freed_keys, *held_keys], channels, seen)
+        if is_mixed and (freed_keys or held_keys):
             report.warn(
                 "blended-loop-opened",
                 Message(
@@ -529,18 +538,15 @@ class KeyConversion:
             )
         return report
 
-    def _without_added(self, every: Sequence[ConvertedKeys]) -> list[ConvertedKeys]:
-        """Return the keyframes without those that would be added to others of the same joint, in a lower Action."""
-        layers = layered_actions(self.rig)
-        order, lowest = [*layers], dict[str, int]()
-        for keys in every:
-            if keys.action in layers:
-                at = order.index(keys.action)
-                lowest[keys.joint] = min(at, lowest.get(keys.joint, at))
+    def _lowest(self, every: Sequence[ConvertedKeys], kept: Collection[str]) -> list[ConvertedKeys]:
+        """Return keyframes without those blended otherwise than ``kept`` with others of a joint, of a lower Action."""
+        layers, lowest = layered_actions(self.rig), dict[str, bpy.types.Action]()
+        for action in layers:
+            lowest = {keys.joint: action for keys in every if keys.action == action} | lowest
         return [
             keys
             for keys in every
-            if not layers.get(keys.action, False) or order.index(keys.action) == lowest[keys.joint]
+            if layers.get(keys.action, "REPLACE") in kept or keys.action == lowest[keys.joint]
         ]
 
     def _meet_present(
@@ -550,9 +556,9 @@ class KeyConversion:
         seen: Mapping[str, Array],
     ) -> None:
         """Shift keyframes that are blended so that their joints are at the values ``seen`` at the present frame."""
-        layers = layered_actions(self.rig)
-        playing = sorted((keys for keys in written if keys.action in layers), key=lambda keys: [*layers].index(keys.action))
-        first = {keys.joint: keys for keys in reversed(playing)}
+        first = dict[str, ConvertedKeys]()
+        for action in layered_actions(self.rig):
+            first = {keys.joint: keys for keys in written if keys.action == action} | first
         for _round in range(_MAX_SHIFTS if first else 0):
             bpy.context.scene.frame_set(bpy.context.scene.frame_current, subframe=bpy.context.scene.frame_subframe)
             for joint, keys in first.items():

@@ -290,7 +290,7 @@ def _key_held_inputs(
         for channel in own
         if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
     }
-    is_shown = action == active_action(rig) and not layered_actions(rig).get(action, False)
+    is_shown = action == active_action(rig) and layered_actions(rig).get(action) == "REPLACE"
     present = {now} if is_shown else set[float]()
     frames = sorted(present | {float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points})
     found = loop_values(rig, loop, loop.given_joints(action), curves, np.array(frames)) if keyed else {}
