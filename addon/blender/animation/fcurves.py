@@ -461,7 +461,11 @@ def curve_coordinates(
 
 
 def loop_values(
-    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Mapping[CurveId, bpy.types.FCurve], frames: Array
+    rig: bpy.types.Object,
+    loop: LiveLoop,
+    inputs: Sequence[str],
+    curves: Mapping[CurveId, bpy.types.FCurve],
+    frames: Array,
 ) -> dict[str, Array]:
     """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
     given = {joint: curve_coordinates(rig, loop.channels[joint], curves, frames) for joint in inputs}

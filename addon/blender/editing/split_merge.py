@@ -26,13 +26,13 @@ from ..animation.actions import (
     require_no_tweak_mode,
 )
 from ..animation.fcurves import CurveId, copy_curve, curve_id
+from ..animation.loops.live_solver import joints_sharing_loops
 from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
     all_curves,
     use_action,
 )
-from ..animation.loops.live_solver import joints_sharing_loops
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import (
     bone_of_path,

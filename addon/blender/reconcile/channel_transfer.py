@@ -35,7 +35,7 @@ from .rig_state import RigState
 #: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 #: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
-KEY_TOLERANCE = 1e-5
+CONVERSION_TOLERANCE = 1e-5
 
 
 def transfer_channels(
@@ -479,14 +479,14 @@ class ConvertedKeys:
     is_muted: bool = False
 
 
-def write_keys(rig: bpy.types.Object, keys: ConvertedKeys, own: Sequence[Channel]) -> None:
+def write_converted_keys(rig: bpy.types.Object, keys: ConvertedKeys, own: Sequence[Channel]) -> None:
     """Write the keyframes of a joint to its channels."""
     if not own or len(own) != keys.values.shape[1]:
         return
     values = _continuous(own, keys.values)
-    if not keys.is_constant and np.ptp(values, axis=0).max() < KEY_TOLERANCE:
+    if not keys.is_constant and np.ptp(values, axis=0).max() < CONVERSION_TOLERANCE:
         return  # the new type cannot do anything of the motion
-    needed = [simplified_key_indices(keys.frames, column, KEY_TOLERANCE) for column in values.T]
+    needed = [simplified_key_indices(keys.frames, column, CONVERSION_TOLERANCE) for column in values.T]
     kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
     tracks: Tracks = {
         channel: (keys.frames[kept], column[kept], keys.how[kept])

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit, lost_motion
 from ...core.kinematics import Tree, initial_joint_values, joint_motion, joint_values_from_transform
@@ -17,19 +16,20 @@ from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops, joint_stops
 from ...core.transforms import inverse, rotation_matrix
 from ..animation.actions import (
     active_action,
+    bone_properties,
     has_mixed_actions,
     is_linked_action,
     layered_actions,
     mechanism_actions,
     played_actions,
+    set_bone_properties,
 )
 from ..animation.fcurves import (
-    CurveData,
     CurveKeys,
-    curve_id,
-    curve_ids,
     continues_past_keys,
     curve_coordinates,
+    curve_id,
+    curve_ids,
     loop_values,
     posing_curves,
     read_curve,
@@ -43,7 +43,7 @@ from ..animation.keying import (
     with_scene_range,
 )
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
-from ..animation.loops.live_solver import joints_sharing_loops, live_loops, loop_joints
+from ..animation.loops.live_solver import following_joints, joints_sharing_loops, live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
 from ..compat import action_curves, all_curves
 from ..data.access import action_record, armature_of
@@ -52,7 +52,7 @@ from ..data.queries import parts
 from ..rig.pose_channels import read_joint_values, read_pose
 from ..scene.read.mechanism import extract
 from .bone_references import user_drivers
-from .channel_transfer import KEY_TOLERANCE, ConvertedKeys, write_keys
+from .channel_transfer import CONVERSION_TOLERANCE, ConvertedKeys, write_converted_keys
 from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
@@ -362,13 +362,7 @@ class KeyConversion:
         self._report_drivers({own: before[own] for own in changed}, present, edit)
 
     def _report_drivers(self, changed: Mapping[str, Joint], present: RigState, edit: Edit) -> None:
-        """Report drivers that go on moving edited joints, or the loops of these, where the bodies move otherwise.
-
-        Args:
-            changed: The joints before the edit, by id.
-            present: State of the mechanism before the edit.
-            edit: The edit.
-        """
+        """Report drivers that go on moving joints, or their loops, whose bodies move otherwise (``changed`` by id)."""
         driven = {curve_id(curve) for curve in user_drivers(self.rig)}
         for own, old in changed.items() if driven else ():
             channels, new, change = present.channels.get(own, []), self._joints[own], edit.joints.get(own)
@@ -383,7 +377,7 @@ class KeyConversion:
             self.report.warn(
                 "driven-motion-changed",
                 Message(
-                    "Driver of {}: away from the present pose, joint {} moves its bodies otherwise now. Adapt the driver",
+                    "Driver of {}: away from the present pose, joint {} moves its bodies otherwise now. Adapt it",
                     repr(bone),
                     repr(new.name),
                 ),
@@ -409,7 +403,7 @@ class KeyConversion:
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
             if action is not None:
-                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < KEY_TOLERANCE)
+                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < CONVERSION_TOLERANCE)
                 self._solved.append(replace(each, action=action, values=values, is_constant=is_constant))
 
     def _report_lost(
@@ -471,7 +465,7 @@ class KeyConversion:
                 np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
-                bool(np.ptp(shown, axis=0).max() < KEY_TOLERANCE),
+                bool(np.ptp(shown, axis=0).max() < CONVERSION_TOLERANCE),
                 all(curve.mute for curve in mine),
             )
         )
@@ -498,18 +492,18 @@ class KeyConversion:
         others = [keys for keys in edited if channels[keys.joint][0].is_single]
         edited = [*others, *self._lowest(blocks, {"REPLACE", "COMBINE"})]  # quaternions cannot be added
         for keys in edited:
-            write_keys(self.rig, keys, channels[keys.joint])
-        following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
+            write_converted_keys(self.rig, keys, channels[keys.joint])
+        following = {keys.action: following_joints(self.rig, keys.action) for keys in self._solved}
         posed = [keys for keys in self._solved if keys.joint in channels]  # a joint that closes a loop has none
         freed_keys = [keys for keys in posed if keys.joint not in following[keys.action]]
         changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
         freed_keys = self._lowest(freed_keys, {"REPLACE"})
         for keys in freed_keys:
-            write_keys(self.rig, keys, channels.get(keys.joint, []))
+            write_converted_keys(self.rig, keys, channels.get(keys.joint, []))
         followers = [keys for keys in posed if keys.joint in changed and keys.joint in following[keys.action]]
         held_keys = self._lowest([keys for keys in followers if not self._follows_as_before(keys)], {"REPLACE"})
         for keys in held_keys:
-            write_keys(self.rig, keys, channels.get(keys.joint, []))
+            write_converted_keys(self.rig, keys, channels.get(keys.joint, []))
         is_mixed = (edited or freed_keys or held_keys) and has_mixed_actions(self.rig)
         if is_mixed:
             self._meet_present([*edited, *freed_keys, *held_keys], channels, seen)
@@ -522,7 +516,7 @@ class KeyConversion:
                 ),
             )
         freed = self._driven.keys() & channels.keys()
-        freed -= _following_joints(self.rig, active_action(self.rig)) if freed else set()
+        freed -= following_joints(self.rig, active_action(self.rig)) if freed else set()
         if freed:
             bone = self._driven[min(freed)]
             names = abbreviate_names(sorted({channels[joint][0].bone for joint in freed}))
@@ -544,9 +538,7 @@ class KeyConversion:
         for action in layers:
             lowest = {keys.joint: action for keys in every if keys.action == action} | lowest
         return [
-            keys
-            for keys in every
-            if layers.get(keys.action, "REPLACE") in kept or keys.action == lowest[keys.joint]
+            keys for keys in every if layers.get(keys.action, "REPLACE") in kept or keys.action == lowest[keys.joint]
         ]
 
     def _meet_present(
@@ -559,12 +551,13 @@ class KeyConversion:
         first = dict[str, ConvertedKeys]()
         for action in layered_actions(self.rig):
             first = {keys.joint: keys for keys in written if keys.action == action} | first
+        pose = bone_properties(self.rig)
         for _round in range(_MAX_SHIFTS if first else 0):
             bpy.context.scene.frame_set(bpy.context.scene.frame_current, subframe=bpy.context.scene.frame_subframe)
             for joint, keys in first.items():
                 own, wanted = channels[joint], seen[joint]
                 shown = read_pose(self.rig, own)
-                if np.abs(wanted - shown).max(initial=0.0) < KEY_TOLERANCE:
+                if np.abs(wanted - shown).max(initial=0.0) < CONVERSION_TOLERANCE:
                     continue
                 made = self._joints[joint]
                 if all(channel.is_single for channel in own):
@@ -573,7 +566,8 @@ class KeyConversion:
                     turn = joint_motion(made, wanted[None]) @ inverse(joint_motion(made, shown[None]))
                     values = joint_values_from_transform(made, turn @ joint_motion(made, keys.values))
                 first[joint] = replace(keys, values=values, is_constant=True)
-                write_keys(self.rig, first[joint], own)
+                write_converted_keys(self.rig, first[joint], own)
+        set_bone_properties(self.rig, pose)  # others may be posed without keyframes
 
     def _follows_as_before(self, keys: ConvertedKeys) -> bool:
         """Return whether a joint follows its loop as it moved before; else it is keyed too."""
@@ -590,14 +584,6 @@ class KeyConversion:
                 before, after = (joint_motion(self._joints[keys.joint], each) for each in (keys.values, now))
                 return bool(np.abs(after - before).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
-
-
-def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
-    """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
-    out = set[str]()
-    for loop in live_loops(rig):
-        out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
-    return out
 
 
 def _tried_moves(joint: Joint, seen: Array) -> Array:

@@ -596,7 +596,9 @@ def test_a_joint_that_is_keyed_beyond_its_stop_stays_where_it_is_seen(blank: Any
 
 
 #: Types that rotate about the axis of a hinge.
-TURNING = [each for each in JOINT_TYPES if {dof.kind for dof in make_dofs(each)} - {"translation"} and each != "revolute"]
+TURNING = [
+    each for each in JOINT_TYPES if {dof.kind for dof in make_dofs(each)} - {"translation"} and each != "revolute"
+]
 
 
 @pytest.mark.parametrize("values", [(0.5, 0.4, 0.6), (0.5, 0.5, 0.5), (-0.1, 0.4, 0.6)])

@@ -283,6 +283,14 @@ def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[
     return found
 
 
+def following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
+    """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
+    out = set[str]()
+    for loop in live_loops(rig):
+        out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
+    return out
+
+
 def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
     """Return the ids of the joints of loops without a degree of freedom."""
     return {joint for loop in live_loops(rig) if not loop.drivers for joint in loop.channels}
