@@ -369,7 +369,8 @@ class KeyConversion:
             bone = self._driven.get(own)
             bone = channels[0].bone if channels and not driven.isdisjoint(curve_ids(channels)) else bone
             seen = present.pose.get(own)
-            if bone is None or seen is None or old.ends != new.ends or len(dof_kinds(old)) != len(dof_kinds(new)):
+            is_lost = own in self._retyped and not (change and change.numbers)  # the driver is removed
+            if bone is None or seen is None or old.ends != new.ends or is_lost:
                 continue
             now = seen if change is None or change.values is None else change.values
             if len(now) != len(seen) or np.abs(_tried_moves(old, seen) - _tried_moves(new, now)).max() < _KEPT_MOTION:
