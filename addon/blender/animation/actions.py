@@ -213,6 +213,22 @@ def has_mixed_actions(rig: bpy.types.Object) -> bool:
     return played_action(data) is not None or (data.use_nla and bool(_effective_strips(data)))
 
 
+def layered_actions(rig: bpy.types.Object) -> dict[bpy.types.Action, str]:
+    """Return the Actions that play, from the lowest layer to the highest, with how each is blended with those below.
+
+    ``REPLACE`` for the lowest one, and for one that any of its strips plays so.
+    """
+    data = rig.animation_data
+    if data is None:
+        return {}
+    every = [(strip.action, strip.blend_type) for strip in (_effective_strips(data) if data.use_nla else ())]
+    out = dict[bpy.types.Action, str]()
+    for action, blend in (*every, (data.action, data.action_blend_type)):
+        if action is not None:
+            out[action] = blend if out and out.get(action) != "REPLACE" else "REPLACE"
+    return out
+
+
 def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     """Make an Action the only motion that plays on a mechanism: by its NLA track, if it has one to itself.
 

@@ -25,6 +25,7 @@ from ..rig.ball_channels import coordinates_from_keys
 from ..rig.bone_limits import is_stop_constraint
 from .actions import active_action, has_mixed_actions
 from .keying import CONSTANT, LINEAR, MIN_KEY_SPACING, channel_blocks
+from .loops.bone_loops import LiveLoop
 from .loops.live_solver import rigid_loop_joints
 
 #: Keys nearer than this (frames) count as simultaneous: Blender would merge them.
@@ -457,6 +458,23 @@ def curve_coordinates(
             found = np.array([numbers(channel.bone, place) for place in channel.curves()]).T
             columns += list(pose_block_coordinates(rig, [channel], found[:, 4:], found[:, :4]).T)
     return np.array(columns).T.reshape(len(frames), len(own))
+
+
+def loop_values(
+    rig: bpy.types.Object,
+    loop: LiveLoop,
+    inputs: Sequence[str],
+    curves: Mapping[CurveId, bpy.types.FCurve],
+    frames: Array,
+) -> dict[str, Array]:
+    """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
+    given = {joint: curve_coordinates(rig, loop.channels[joint], curves, frames) for joint in inputs}
+    with loop.follower.trial():
+        states = [state.found for state in loop.states_for(given)] if given else []
+    found = [state.positions for state in states if state is not None]
+    if not found or len(found) < len(states):
+        return {}
+    return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
 
 
 def continues_past_keys(curve: bpy.types.FCurve) -> bool:

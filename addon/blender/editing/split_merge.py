@@ -26,6 +26,7 @@ from ..animation.actions import (
     require_no_tweak_mode,
 )
 from ..animation.fcurves import CurveId, copy_curve, curve_id
+from ..animation.loops.live_solver import joints_sharing_loops
 from ..animation.renamed_bones import CurveMap, map_joint_curves, transfer_motions
 from ..compat import (
     action_curves,
@@ -76,7 +77,7 @@ from ..reconcile.foreign_objects import (
     transfer_foreign_objects,
     transfer_parts,
 )
-from ..reconcile.motion_change import KeyframePoses, joints_sharing_loops
+from ..reconcile.motion_change import KeyframePoses
 from ..reconcile.rig_update import assign_ids, begin_edit, physics_suspended
 from ..reconcile.update import EditObjects, write_parts
 from ..scene.armature import remove_bones

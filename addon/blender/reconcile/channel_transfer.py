@@ -6,31 +6,36 @@ Channels that no longer exist are reset, and their curves and drivers removed, a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.editing.edits import JointEdit
 from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism, joint_by_id
+from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report
 from ..animation.actions import action_users, active_action
-from ..animation.fcurves import CurveId, curve_id, curve_ids
-from ..animation.keying import MIN_KEY_SPACING
+from ..animation.fcurves import CurveData, CurveId, curve_id, curve_ids, read_curve, write_curve
+from ..animation.keying import MIN_KEY_SPACING, Tracks, curve_tracks, fill_curve
 from ..compat import action_curves, all_curves, new_curve
 from ..data.access import armature_of, record_of
 from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, is_screw_driver_curve, servo_channels
 from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
 from ..events.signals import writing_records
-from ..rig.ball_channels import block_bone_channels
+from ..rig.ball_channels import block_bone_channels, unwrap_rotation_vectors
 from ..rig.pose_channels import write_pose
 from .bone_references import MovedChannel, report_removed_drivers
 from .rig_state import RigState
 
 #: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
+#: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
+CONVERSION_TOLERANCE = 1e-5
 
 
 def transfer_channels(
@@ -441,3 +446,69 @@ def _negate_control_points(points: Any) -> None:
     points.foreach_get("max", upper)
     points.foreach_set("min", -upper)
     points.foreach_set("max", -lower)
+
+
+# ---------------------------------------------------------------- keyframes with other values
+
+
+@dataclass
+class ConvertedKeys:
+    """Keyframes of a joint in an Action: of one with other values after an edit, or of one that follows a closed loop.
+
+    Attributes:
+        action: The Action.
+        joint: Id of the joint.
+        frames: Frames (n,).
+        values: Values (n, size).
+        how: Interpolation (n,).
+        given: Mask (n,) of the keyframes that were there, of the joint or of the inputs of its loop; the others are
+            between them.
+        course: A curve of the joint, or of an input, for what holds beyond the keyframes.
+        is_constant: The joint did not move.
+        is_muted: Its curves were muted.
+    """
+
+    action: bpy.types.Action
+    joint: str
+    frames: Array
+    values: Array
+    how: NDArray[np.int32]
+    given: NDArray[np.bool_]
+    course: CurveData
+    is_constant: bool = False
+    is_muted: bool = False
+
+
+def write_converted_keys(rig: bpy.types.Object, keys: ConvertedKeys, own: Sequence[Channel]) -> None:
+    """Write the keyframes of a joint to its channels."""
+    if not own or len(own) != keys.values.shape[1]:
+        return
+    values = _continuous(own, keys.values)
+    if not keys.is_constant and np.ptp(values, axis=0).max() < CONVERSION_TOLERANCE:
+        return  # the new type cannot do anything of the motion
+    needed = [simplified_key_indices(keys.frames, column, CONVERSION_TOLERANCE) for column in values.T]
+    kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
+    tracks: Tracks = {
+        channel: (keys.frames[kept], column[kept], keys.how[kept])
+        for channel, column in zip(own, values.T, strict=True)
+    }
+    curves = action_curves(rig, keys.action)
+    for track in curve_tracks(rig, tracks):
+        curve = curves.find(track.path, index=track.array_index)
+        if curve is not None:
+            curves.remove(curve)
+        curve = new_curve(curves, track.path, track.array_index, track.bone)
+        fill_curve(curve, track.frames, track.values, track.how)
+        write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
+        curve.mute = keys.is_muted
+
+
+def _continuous(own: Sequence[Channel], values: Array) -> Array:
+    """Return joint values (n, size) without jumps by whole turns."""
+    out = values.copy()
+    for column, channel in enumerate(own):
+        if not channel.is_single and channel.index == 0:
+            out[:, column : column + 3] = unwrap_rotation_vectors(values[:, column : column + 3])
+        elif channel.is_single and channel.is_angle:
+            out[:, column] = np.unwrap(values[:, column])
+    return out

@@ -3,58 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import bpy
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.editing.edits import Edit, JointEdit, lost_motion
-from ...core.kinematics import Tree, initial_joint_values, joint_motion
+from ...core.kinematics import Tree, initial_joint_values, joint_motion, joint_values_from_transform
 from ...core.model import Array, Joint, joint_by_id
-from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import Message, Report, abbreviate_names, join_messages
-from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops
+from ...core.stops import NO_STOPS, StopPair, clamp_values_to_stops, joint_stops
 from ...core.transforms import inverse, rotation_matrix
-from ..animation.actions import active_action, has_mixed_actions, is_linked_action, mechanism_actions, played_actions
+from ..animation.actions import (
+    active_action,
+    bone_properties,
+    has_mixed_actions,
+    is_linked_action,
+    layered_actions,
+    mechanism_actions,
+    played_actions,
+    set_bone_properties,
+)
 from ..animation.fcurves import (
-    CurveData,
     CurveKeys,
     continues_past_keys,
     curve_coordinates,
+    curve_id,
+    curve_ids,
+    loop_values,
     posing_curves,
     read_curve,
-    write_curve,
 )
 from ..animation.keying import (
     CONSTANT,
     LINEAR,
     MIN_KEY_SPACING,
-    Tracks,
-    curve_tracks,
-    fill_curve,
     is_held_at,
     with_frames_between,
     with_scene_range,
 )
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
-from ..animation.loops.live_solver import live_loops, loop_joints
+from ..animation.loops.live_solver import following_joints, joints_sharing_loops, live_loops, loop_joints
 from ..animation.motion_checks import dof_stops
-from ..compat import action_curves, all_curves, new_curve
+from ..compat import action_curves, all_curves
 from ..data.access import action_record, armature_of
-from ..data.channels import ROOT_KEY_PREFIX, Channel, is_screw_driver_curve, root_channels, servo_channels
+from ..data.channels import ROOT_KEY_PREFIX, Channel, root_channels, servo_channels
 from ..data.conversion import add_to_report
 from ..data.queries import parts
-from ..rig.ball_channels import unwrap_rotation_vectors
+from ..rig.pose_channels import read_joint_values, read_pose
 from ..scene.read.mechanism import extract
+from .bone_references import user_drivers
+from .channel_transfer import CONVERSION_TOLERANCE, ConvertedKeys, write_converted_keys
 from .rig_state import RigState, current_tree
 
 #: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
 #: Smallest size of a mechanism (length units) that shares of it are computed of.
 _MIN_SIZE = 1e-9
-#: Error (rad, length units) of converted keyframes by which a straight line may pass one that is left out.
-_KEY_TOLERANCE = 1e-5
 #: Largest step (rad, length units) between samples, so that whole turns can be counted; error of the middle between two
 #: of them on a straight line; and bisections to reach both.
 _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
@@ -62,47 +67,14 @@ _MAX_STEP, _BEND_TOLERANCE, _MAX_HALVINGS = 1.0, 1e-4, 6
 _MAX_FRAMES, _MIN_FRAMES = 200, 20
 #: Difference (rad, length units) up to which a joint of another type follows its loop as before.
 _FOLLOWING_TOLERANCE = 1e-3
+#: Difference (rad, length units) of motions up to which a driver moves the bodies as before.
+_KEPT_MOTION = 1e-5
+#: Shifts of blended keyframes until their joints are where they are seen: influences below 1 need several.
+_MAX_SHIFTS = 3
 #: A free joint that is not edited itself.
 _SAME = JointEdit(convert=lambda values: values)
 #: F-curves by data path and index.
 Curves = Mapping[tuple[str, int], bpy.types.FCurve]
-
-
-def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
-    """Return the ids of all joints of the live loops on which some of ``joints`` (ids) lie."""
-    found = set[str]()
-    for loop in live_loops(rig):
-        names = loop_joints(loop)
-        found |= names if names.intersection(joints) else set()
-    return found
-
-
-@dataclass
-class _ConvertedKeys:
-    """Keyframes of a joint in an Action: of one with other values after an edit, or of one that follows a closed loop.
-
-    Attributes:
-        action: The Action.
-        joint: Id of the joint.
-        frames: Frames (n,).
-        values: Values (n, size).
-        how: Interpolation (n,).
-        given: Mask (n,) of the keyframes that were there, of the joint or of the inputs of its loop; the others are
-            between them.
-        course: A curve of the joint, or of an input, for what holds beyond the keyframes.
-        is_constant: The joint did not move.
-        is_muted: Its curves were muted.
-    """
-
-    action: bpy.types.Action
-    joint: str
-    frames: Array
-    values: Array
-    how: NDArray[np.int32]
-    given: NDArray[np.bool_]
-    course: CurveData
-    is_constant: bool = False
-    is_muted: bool = False
 
 
 class KeyframePoses:
@@ -296,23 +268,10 @@ def _within_stops(
     return out
 
 
-def loop_values(
-    rig: bpy.types.Object, loop: LiveLoop, inputs: Sequence[str], curves: Curves, frames: Array
-) -> dict[str, Array]:
-    """Return the values (frames, size) of a loop's joints, by id; empty where the ``inputs`` (ids) are all of them."""
-    given = {joint: curve_coordinates(rig, loop.channels[joint], curves, frames) for joint in inputs}
-    with loop.follower.trial():
-        states = [state.found for state in loop.states_for(given)] if given else []
-    found = [state.positions for state in states if state is not None]
-    if not found or len(found) < len(states):
-        return {}
-    return {joint: np.array([positions[joint] for positions in found]) for joint in found[0]}
-
-
-def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[_ConvertedKeys]:
+def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> list[ConvertedKeys]:
     """Return the motions of the joints that follow closed loops with some of ``joints`` (ids), in every Action."""
     loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints)]
-    out = list[_ConvertedKeys]()
+    out = list[ConvertedKeys]()
     for action in present.actions if loops else ():
         curves = posing_curves(rig, action)
         for loop in loops:
@@ -332,7 +291,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
             how = np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32)
             solved = loop_values(rig, loop, inputs, curves, frames)
             out += [
-                _ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
+                ConvertedKeys(action, joint, frames, solved[joint], how, np.isin(frames, given), course)
                 for joint in solved
                 if joint not in inputs
             ]
@@ -341,9 +300,7 @@ def _solved_motions(rig: bpy.types.Object, present: RigState, joints: Collection
 
 def _driven_followers(rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> dict[str, str]:
     """Return bones with drivers of input joints, by the ids of the joints that follow these, in loops of ``joints``."""
-    drivers = rig.animation_data.drivers if rig.animation_data is not None else ()
-    driven = {(curve.data_path, curve.array_index) for curve in drivers if not is_screw_driver_curve(curve)}
-    out = dict[str, str]()
+    driven, out = {curve_id(curve) for curve in user_drivers(rig)}, dict[str, str]()
     for loop in live_loops(rig) if driven else ():
         if isinstance(loop, LiveLoop) and loop_joints(loop).intersection(joints):
             inputs = loop.given_joints(active_action(rig))
@@ -372,8 +329,8 @@ class KeyConversion:
             motion: Motions before the edit.
         """
         self.rig, self.report = rig, Report()
-        self._found: list[_ConvertedKeys] = []
-        self._solved: list[_ConvertedKeys] = []
+        self._found: list[ConvertedKeys] = []
+        self._solved: list[ConvertedKeys] = []
         self._stops = dof_stops(parts(rig, "JOINT")) if edit.joints else {}
         self._edited = edit.joints.keys()
         self._driven: Mapping[str, str] = {} if motion is None else motion.driven
@@ -386,7 +343,8 @@ class KeyConversion:
         for joint, change in ({own: _SAME for own in self._directions} | {**edit.joints}).items():
             own = present.channels.get(joint, [])
             is_retyped = joint in self._retyped and change.values is not None and not (motion and motion.compares)
-            for action in present.actions if own and (is_retyped or change.convert is not None) else ():
+            is_converted = change.convert is not None or self._loses_stops(joint, change)
+            for action in present.actions if own and (is_retyped or is_converted) else ():
                 found = action_curves(rig, action, create=False) or ()
                 curves = {(curve.data_path, curve.array_index): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
@@ -394,7 +352,7 @@ class KeyConversion:
                 unmuted = [curve for curve in mine if not curve.mute]
                 mine = unmuted or mine
                 curves = {place: curve for place, curve in curves.items() if not unmuted or not curve.mute}
-                if mine and change.convert is not None:
+                if mine and is_converted:
                     self._convert(action, joint, own, change, curves, mine)
                 if mine and is_retyped:
                     frames = sorted({float(point.co[0]) for curve in mine for point in curve.keyframe_points})
@@ -403,6 +361,40 @@ class KeyConversion:
                     self._report_lost(action, after[joint].name, frames, *off)
         if motion is not None:
             self._add_solved(motion, edit)
+        self._report_drivers({own: before[own] for own in changed}, present, edit)
+
+    def _report_drivers(self, changed: Mapping[str, Joint], present: RigState, edit: Edit) -> None:
+        """Report drivers that go on moving joints, or their loops, whose bodies move otherwise (``changed`` by id)."""
+        driven = {curve_id(curve) for curve in user_drivers(self.rig)}
+        for own, old in changed.items() if driven else ():
+            channels, new, change = present.channels.get(own, []), self._joints[own], edit.joints.get(own)
+            bone = self._driven.get(own)
+            bone = channels[0].bone if channels and not driven.isdisjoint(curve_ids(channels)) else bone
+            seen = present.pose.get(own)
+            is_lost = own in self._retyped and not (change and change.numbers)  # the driver is removed
+            if bone is None or seen is None or old.ends != new.ends or is_lost:
+                continue
+            now = seen if change is None or change.values is None else change.values
+            if len(now) != len(seen) or np.abs(_tried_moves(old, seen) - _tried_moves(new, now)).max() < _KEPT_MOTION:
+                continue
+            self.report.warn(
+                "driven-motion-changed",
+                Message(
+                    "Driver of {}: away from the present pose, joint {} moves its bodies otherwise now. Adapt it",
+                    repr(bone),
+                    repr(new.name),
+                ),
+                where=bone,
+            )
+
+    def _loses_stops(self, joint: str, change: JointEdit) -> bool:
+        """Return whether a value of a joint (id) continues without its stops, past which keyframes would move it."""
+        after = joint_stops(self._joints[joint].dofs) if joint in self._joints else []
+        return any(
+            self._stops.get((joint, was), NO_STOPS) != NO_STOPS and after[now] == NO_STOPS
+            for was, (now, _factor) in (change.numbers or {}).items()
+            if now < len(after)
+        )
 
     def _add_solved(self, motion: KeyframePoses, edit: Edit) -> None:
         """Add the motions of joints that follow closed loops, for those that the edit frees or gives another type."""
@@ -414,7 +406,7 @@ class KeyConversion:
             change = edit.joints.get(each.joint)
             values = each.values if change is None else change.converted(each.values)
             if action is not None:
-                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < _KEY_TOLERANCE)
+                is_constant = bool(np.ptp(values, axis=0).max(initial=0.0) < CONVERSION_TOLERANCE)
                 self._solved.append(replace(each, action=action, values=values, is_constant=is_constant))
 
     def _report_lost(
@@ -447,7 +439,7 @@ class KeyConversion:
         curves: Curves,
         mine: Sequence[bpy.types.FCurve],
     ) -> None:
-        assert edit.convert is not None
+        """Convert the keyframes of a joint in an Action; curves that continue, none of them past a stop, stay."""
         keys = [CurveKeys.of(curve) for curve in mine]
         given = np.unique(np.concatenate([each.places for each in keys])).astype(np.float64)
         held = np.all([each.held_at(given) for each in keys], axis=0)
@@ -464,16 +456,19 @@ class KeyConversion:
             frames, values = np.concatenate([frames, middles[bent]]), np.concatenate([values, between[bent]])
             order = np.argsort(frames)
             frames, values = frames[order], values[order]
+        shown = _within_stops(joint, own, values, self._stops)
+        if edit.convert is None and np.array_equal(shown, values):
+            return
         self._found.append(
-            _ConvertedKeys(
+            ConvertedKeys(
                 action,
                 joint,
                 frames,
-                edit.convert(_within_stops(joint, own, values, self._stops)),
+                edit.converted(shown),
                 np.where(is_held_at(given, held, frames), CONSTANT, LINEAR).astype(np.int32),
                 np.isin(frames, given),
                 read_curve(mine[0]),
-                np.ptp(values, axis=0).max() < _KEY_TOLERANCE,
+                bool(np.ptp(shown, axis=0).max() < CONVERSION_TOLERANCE),
                 all(curve.mute for curve in mine),
             )
         )
@@ -489,30 +484,42 @@ class KeyConversion:
         if not (self._found or self._solved or self._driven):
             return report
         channels = servo_channels(self.rig)
-        for keys in self._found:
-            own = channels.get(keys.joint, [])
-            if own and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed):
-                self._write_keys(keys, own)
-        following = {keys.action: _following_joints(self.rig, keys.action) for keys in self._solved}
+        seen = read_joint_values(self.rig, channels)  # as the update of the armature posed them
+        edited = [
+            keys
+            for keys in self._found
+            if (own := channels.get(keys.joint))
+            and (keys.joint in self._edited or self._directions[keys.joint] != own[0].is_reversed)
+        ]
+        blocks = [keys for keys in edited if not channels[keys.joint][0].is_single]
+        others = [keys for keys in edited if channels[keys.joint][0].is_single]
+        edited = [*others, *self._lowest(blocks, {"REPLACE", "COMBINE"})]  # quaternions cannot be added
+        for keys in edited:
+            write_converted_keys(self.rig, keys, channels[keys.joint])
+        following = {keys.action: following_joints(self.rig, keys.action) for keys in self._solved}
         posed = [keys for keys in self._solved if keys.joint in channels]  # a joint that closes a loop has none
         freed_keys = [keys for keys in posed if keys.joint not in following[keys.action]]
         changed = self._retyped | joints_sharing_loops(self.rig, {keys.joint for keys in freed_keys})  # or other inputs
+        freed_keys = self._lowest(freed_keys, {"REPLACE"})
         for keys in freed_keys:
-            self._write_keys(keys, channels.get(keys.joint, []))
+            write_converted_keys(self.rig, keys, channels.get(keys.joint, []))
         followers = [keys for keys in posed if keys.joint in changed and keys.joint in following[keys.action]]
-        held_keys = [keys for keys in followers if not self._follows_as_before(keys)]
+        held_keys = self._lowest([keys for keys in followers if not self._follows_as_before(keys)], {"REPLACE"})
         for keys in held_keys:
-            self._write_keys(keys, channels.get(keys.joint, []))
-        if (freed_keys or held_keys) and has_mixed_actions(self.rig):
+            write_converted_keys(self.rig, keys, channels.get(keys.joint, []))
+        is_mixed = (edited or freed_keys or held_keys) and has_mixed_actions(self.rig)
+        if is_mixed:
+            self._meet_present([*edited, *freed_keys, *held_keys], channels, seen)
+        if is_mixed and (freed_keys or held_keys):
             report.warn(
                 "blended-loop-opened",
                 Message(
-                    "NLA: joints that an edit frees from a closed loop are keyed in each Action by itself. Where "
-                    "several are blended, the bodies move otherwise"
+                    "NLA: joints that an edit frees from a closed loop are keyed for the present frame. At others, "
+                    "where several Actions are blended, the bodies may move otherwise"
                 ),
             )
         freed = self._driven.keys() & channels.keys()
-        freed -= _following_joints(self.rig, active_action(self.rig)) if freed else set()
+        freed -= following_joints(self.rig, active_action(self.rig)) if freed else set()
         if freed:
             bone = self._driven[min(freed)]
             names = abbreviate_names(sorted({channels[joint][0].bone for joint in freed}))
@@ -528,7 +535,44 @@ class KeyConversion:
             )
         return report
 
-    def _follows_as_before(self, keys: _ConvertedKeys) -> bool:
+    def _lowest(self, every: Sequence[ConvertedKeys], kept: Collection[str]) -> list[ConvertedKeys]:
+        """Return keyframes without those blended otherwise than ``kept`` with others of a joint, of a lower Action."""
+        layers, lowest = layered_actions(self.rig), dict[str, bpy.types.Action]()
+        for action in layers:
+            lowest = {keys.joint: action for keys in every if keys.action == action} | lowest
+        return [
+            keys for keys in every if layers.get(keys.action, "REPLACE") in kept or keys.action == lowest[keys.joint]
+        ]
+
+    def _meet_present(
+        self,
+        written: Sequence[ConvertedKeys],
+        channels: Mapping[str, Sequence[Channel]],
+        seen: Mapping[str, Array],
+    ) -> None:
+        """Shift keyframes that are blended so that their joints are at the values ``seen`` at the present frame."""
+        first = dict[str, ConvertedKeys]()
+        for action in layered_actions(self.rig):
+            first = {keys.joint: keys for keys in written if keys.action == action} | first
+        pose = bone_properties(self.rig)
+        for _round in range(_MAX_SHIFTS if first else 0):
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current, subframe=bpy.context.scene.frame_subframe)
+            for joint, keys in first.items():
+                own, wanted = channels[joint], seen[joint]
+                shown = read_pose(self.rig, own)
+                if np.abs(wanted - shown).max(initial=0.0) < CONVERSION_TOLERANCE:
+                    continue
+                made = self._joints[joint]
+                if all(channel.is_single for channel in own):
+                    values = keys.values + (wanted - shown)
+                else:
+                    turn = joint_motion(made, wanted[None]) @ inverse(joint_motion(made, shown[None]))
+                    values = joint_values_from_transform(made, turn @ joint_motion(made, keys.values))
+                first[joint] = replace(keys, values=values, is_constant=True)
+                write_converted_keys(self.rig, first[joint], own)
+        set_bone_properties(self.rig, pose)  # others may be posed without keyframes
+
+    def _follows_as_before(self, keys: ConvertedKeys) -> bool:
         """Return whether a joint follows its loop as it moved before; else it is keyed too."""
         curves = posing_curves(self.rig, keys.action)
         for loop in live_loops(self.rig):
@@ -544,49 +588,13 @@ class KeyConversion:
                 return bool(np.abs(after - before).max(initial=0.0) < _FOLLOWING_TOLERANCE)
         return False
 
-    def _write_keys(self, keys: _ConvertedKeys, own: Sequence[Channel]) -> None:
-        """Write the keyframes of a joint to its channels."""
-        if not own or len(own) != keys.values.shape[1]:
-            return
-        values = _continuous(own, keys.values)
-        if not keys.is_constant and np.ptp(values, axis=0).max() < _KEY_TOLERANCE:
-            return  # the new type cannot do anything of the motion
-        needed = [simplified_key_indices(keys.frames, column, _KEY_TOLERANCE) for column in values.T]
-        kept = np.union1d(np.flatnonzero(keys.given), np.concatenate(needed))
-        tracks: Tracks = {
-            channel: (keys.frames[kept], column[kept], keys.how[kept])
-            for channel, column in zip(own, values.T, strict=True)
-        }
-        curves = action_curves(self.rig, keys.action)
-        for track in curve_tracks(self.rig, tracks):
-            curve = curves.find(track.path, index=track.array_index)
-            if curve is not None:
-                curves.remove(curve)
-            curve = new_curve(curves, track.path, track.array_index, track.bone)
-            fill_curve(curve, track.frames, track.values, track.how)
-            write_curve(curve, replace(keys.course, keys=read_curve(curve).keys))
-            curve.mute = keys.is_muted
 
-
-def _following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
-    """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
-    out = set[str]()
-    for loop in live_loops(rig):
-        out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
-    return out
+def _tried_moves(joint: Joint, seen: Array) -> Array:
+    """Return motions (size, 4, 4) of a joint's child in its parent as each of its values grows by a half from seen."""
+    moves = joint_motion(joint, seen + 0.5 * np.eye(len(seen))) @ inverse(joint_motion(joint, seen[None]))
+    return joint.frame_parent @ moves @ inverse(joint.frame_parent)
 
 
 def dof_kinds(joint: Joint) -> list[str]:
     """Return the kinds of a joint's degrees of freedom."""
     return [dof.kind for dof in joint.dofs]
-
-
-def _continuous(own: Sequence[Channel], values: Array) -> Array:
-    """Return joint values (n, size) without jumps by whole turns."""
-    out = values.copy()
-    for column, channel in enumerate(own):
-        if not channel.is_single and channel.index == 0:
-            out[:, column : column + 3] = unwrap_rotation_vectors(values[:, column : column + 3])
-        elif channel.is_single and channel.is_angle:
-            out[:, column] = np.unwrap(values[:, column])
-    return out

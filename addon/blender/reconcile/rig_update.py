@@ -23,8 +23,8 @@ from ...core.loops.designs import initial_values_of_new_loops
 from ...core.model import Array, Mechanism, body_by_id, joint_by_id
 from ...core.report import Message, Report, abbreviate_names
 from ...core.transforms import inverse
-from ..animation.actions import active_action, animated_curve_ids, mechanism_actions
-from ..animation.fcurves import CurveId, curve_ids, posing_curves
+from ..animation.actions import active_action, animated_curve_ids, layered_actions, mechanism_actions
+from ..animation.fcurves import CurveId, curve_ids, loop_values, posing_curves
 from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops import live_solver
 from ..animation.loops.bone_loops import LiveLoop
@@ -64,7 +64,6 @@ from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown_in_viewport
 from .channel_transfer import shift_zeros, transfer_channels
 from .foreign_objects import foreign_children, preserve_world_poses
-from .motion_change import loop_values
 from .rig_state import RigState, assigned_axes, differing_designs, existing_bones, set_design_pose
 
 
@@ -291,7 +290,7 @@ def _key_held_inputs(
 ) -> None:
     """Key joints of a loop where it holds them in an Action with these curves by identifier.
 
-    If the Action is active, also at the present frame.
+    If the Action is active and not added to others, also at the present frame.
     """
     now = float(bpy.context.scene.frame_current_final)
     keyed = {
@@ -300,7 +299,8 @@ def _key_held_inputs(
         for channel in own
         if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
     }
-    present = {now} if action == active_action(rig) else set()
+    is_shown = action == active_action(rig) and layered_actions(rig).get(action) == "REPLACE"
+    present = {now} if is_shown else set[float]()
     frames = sorted(present | {float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points})
     found = loop_values(rig, loop, loop.given_joints(action), curves, np.array(frames)) if keyed else {}
     if not found:

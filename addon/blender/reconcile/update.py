@@ -19,6 +19,7 @@ from ...core.model import Array, Body, Dof, Joint, Mechanism, body_by_id, dof_sl
 from ...core.record_utils import copy_mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
+from ..animation.loops.live_solver import joints_sharing_loops
 from ..data.access import armature_of, record_of, settings
 from ..data.baseline import record_baseline, record_baseline_name, record_mirror_state, write_name
 from ..data.conversion import (
@@ -58,7 +59,7 @@ from .foreign_objects import (
     attached_objects,
     preserve_world_poses,
 )
-from .motion_change import KeyConversion, KeyframePoses, dof_kinds, joints_sharing_loops
+from .motion_change import KeyConversion, KeyframePoses, dof_kinds
 from .rig_state import RigState, set_design_pose
 from .rig_update import assign_shape_ids, physics_suspended, update_armature
 

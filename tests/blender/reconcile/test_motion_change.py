@@ -598,6 +598,49 @@ def test_a_joint_that_is_keyed_beyond_its_stop_stays_where_it_is_seen(blank: Any
     assert before[25.0].apart(motion(rig)[25.0])[0] < APART
 
 
+#: Types that rotate about the axis of a hinge.
+TURNING = [
+    each for each in JOINT_TYPES if {dof.kind for dof in make_dofs(each)} - {"translation"} and each != "revolute"
+]
+
+
+@pytest.mark.parametrize("values", [(0.5, 0.4, 0.6), (0.5, 0.5, 0.5), (-0.1, 0.4, 0.6)])
+@pytest.mark.parametrize("type_", TURNING)
+def test_keyframes_past_a_stop_keep_what_is_seen_in_every_action(
+    blank: Any, type_: str, values: tuple[float, ...]
+) -> None:
+    """Of the Action that plays, at the present frame, and of another one, which moves the joint otherwise."""
+    rig = made("humanoid.skel")
+    rig.animation_data_clear()
+    empty = joint(rig, "LKneePitch")
+    (dof,) = record_of(empty).joint.dofs
+    dof.use_lower = dof.use_upper = True
+    dof.lower, dof.upper = -0.2, 0.2
+    bpy.context.view_layer.update()
+    actions = list[Any]()
+    for number, own in enumerate((values, (-0.1, 0.1, -0.15))):
+        use_action(rig, None)
+        key(rig, empty, dict(zip((1.0, 16.0, 31.0), own, strict=True)), "LINEAR")
+        rig.animation_data.action.name = f"part {number}"
+        rig.animation_data.action.use_fake_user = True
+        actions.append(rig.animation_data.action)
+    before = list[Seen]()
+    for action in reversed(actions):
+        use_action(rig, action)
+        bpy.context.scene.frame_set(16)
+        before.insert(0, Seen.of(rig))
+    retype(empty, type_)
+    bpy.context.scene.frame_set(16)
+    assert before[0].apart(Seen.of(rig))[0] < APART
+    use_action(rig, actions[1])
+    bpy.context.scene.frame_set(16)
+    creep = 0.01 if type_ == "screw" else 0.0  # its value at frame 16 is another one than that at which it was edited
+    assert before[1].apart(Seen.of(rig))[0] < APART + creep
+    use_action(rig, actions[0])
+    bpy.context.scene.frame_set(16)
+    assert before[0].apart(Seen.of(rig))[0] < APART
+
+
 def test_a_joint_of_the_type_already_keeps_its_keyframes(blank: Any) -> None:
     """Also where its closed loop holds it short of them."""
     rig = made("pumpjack.json")
@@ -904,3 +947,47 @@ def test_a_joint_moved_by_hand_changes_the_motion_as_move_joint_does_and_is_told
     (before, reports), (after, told) = moved(by_hand=False), moved(by_hand=True)
     assert apart(before, after) < 1e-3
     assert reports and [float(each) for each in told] == pytest.approx([float(each) for each in reports], rel=5e-3)
+
+
+@pytest.mark.parametrize("blend", ["REPLACE", "COMBINE", "ADD"])
+@pytest.mark.parametrize("name", ["motor", "crank_pin", "saddle_bearing", "tail_bearing"])
+@pytest.mark.parametrize("edit", [delete, retyped("free"), retyped("ball")])
+def test_a_loop_that_opens_while_actions_are_blended_stays_where_it_is_seen(
+    blank: Any, edit: Any, name: str, blend: str
+) -> None:
+    rig = made("pumpjack.json")
+    data = rig.animation_data_create()
+    data.nla_tracks.new().strips.new("base", 1, crank_keyed(rig, "base", {1: 0.0, 21: 2.0}))
+    use_action(rig, crank_keyed(rig, "top", {1: 0.3, 21: -0.4}))
+    data.action_blend_type = blend
+    bpy.context.scene.frame_set(11)
+    before = bodies_at(rig, (11.0,))
+    bpy.context.scene.frame_set(11)
+    edit(named(rig, name))
+    check_poses(bodies_at(rig, (11.0,)), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "shift", "is_told"), [("LKneePitch", 0.05, True), ("LKneePitch", 0.0, False), ("RKneePitch", 0.05, False)]
+)
+def test_a_driver_of_a_joint_that_moves_elsewhere_is_reported(
+    blank: Any, name: str, shift: float, is_told: bool, capfd: Any
+) -> None:
+    """Not where it moves along its own axis, nor that of another joint."""
+    rig = made("humanoid.skel")
+    rig.animation_data_clear()
+    rig.pose.bones["LKneePitch"].driver_add("rotation_euler", 2).driver.expression = "0.5 * sin(frame / 8)"
+    bpy.context.scene.frame_set(11)
+    empty = joint(rig, name)
+    across, along = (empty.matrix_world.col[column].xyz.normalized() for column in (0, 2))
+    bpy.context.scene.cursor.location = empty.matrix_world.translation + shift * across + 0.02 * along
+    before = bodies_at(rig, (11.0, 31.0))
+    bpy.context.scene.frame_set(11)
+    pick(empty)
+    capfd.readouterr()
+    assert bpy.ops.knuckle.move_joint(where="CURSOR", axis="AUTO") == {"FINISHED"}
+    assert ("Driver of 'LKneePitch'" in capfd.readouterr().out) == is_told
+    after = bodies_at(rig, (11.0, 31.0))
+    check_poses({11.0: after[11.0]}, {11.0: before[11.0]})
+    off = max(float(np.abs(after[31.0][body] - pose).max()) for body, pose in before[31.0].items())
+    assert (off > 1e-3) == is_told

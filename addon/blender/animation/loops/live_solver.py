@@ -17,7 +17,7 @@ Note:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -272,6 +272,23 @@ def followers_without_loop(rig: bpy.types.Object) -> set[str]:
 def loop_joints(loop: LiveLoop | RigidLoop) -> set[str]:
     """Return the ids of all joints of a loop."""
     return {*loop.linkage.joints, *loop.linkage.chords}
+
+
+def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
+    """Return the ids of all joints of the live loops on which some of ``joints`` (ids) lie."""
+    found = set[str]()
+    for loop in live_loops(rig):
+        names = loop_joints(loop)
+        found |= names if names.intersection(joints) else set()
+    return found
+
+
+def following_joints(rig: bpy.types.Object, action: bpy.types.Action | None) -> set[str]:
+    """Return the ids of the joints that follow closed loops while an Action plays, and are not posed by keyframes."""
+    out = set[str]()
+    for loop in live_loops(rig):
+        out |= loop.channels.keys() - set(() if isinstance(loop, RigidLoop) else loop.given_joints(action))
+    return out
 
 
 def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
