@@ -139,10 +139,10 @@ def update_armature(
     present = present or begin_edit(rig)
     assign_ids(rig)
     with (
-        live_solver.solver_suspended(),
         in_object_mode(rig),
         physics_suspended(rig, report),
-        preserve_world_poses(() if is_restored else _bone_children(rig)),
+        preserve_world_poses(() if is_restored else _bone_children(rig)),  # where loops are solved again
+        live_solver.solver_suspended(),
     ):
         designs = differing_designs(rig)
         designed = extract_design(rig) if mechanism is None else mechanism
@@ -447,8 +447,9 @@ def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bp
 
 
 def _bone_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the user's objects that are parented to bones: rest poses may change, or bones may be deleted."""
-    return [obj for obj in foreign_children(rig) if obj.parent_type == "BONE"]
+    """Return the user's objects on bones. A restored bone takes back those of one that was deleted by hand."""
+    bones = armature_of(rig).bones
+    return [obj for obj in foreign_children(rig) if obj.parent_type == "BONE" and obj.parent_bone in bones]
 
 
 def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:

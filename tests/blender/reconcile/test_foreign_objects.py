@@ -276,3 +276,50 @@ def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: py
     with pytest.raises(RuntimeError, match="no bones today"):
         update_armature(rig)
     assert simulating_scene(rig) == bpy.context.scene
+
+
+def props_on_bones(rig: Any) -> dict[str, Any]:
+    """An empty on each bone, by the name of the bone."""
+    out = {}
+    for name in list(rig.data.bones.keys()):
+        out[name] = prop = bpy.data.objects.new(f"on {name}", None)
+        bpy.context.scene.collection.objects.link(prop)
+        prop.parent, prop.parent_type, prop.parent_bone = rig, "BONE", name
+        prop.location = (1.0, 0.5, 0.7)
+    bpy.context.view_layer.update()
+    return out
+
+
+def world_positions(props: dict[str, Any]) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {name: np.array(prop.matrix_world) for name, prop in props.items()}
+
+
+@pytest.mark.parametrize("name", ["Boarder.jm", "pumpjack.json", "excavator.json", "bird3.jm", "humanoid.skel"])
+def test_objects_on_bones_stay_through_updates_of_the_armature(blank: Any, name: str) -> None:
+    """Also where the loops of the file do not close and are solved again after each update."""
+    rig = made(name)
+    props = props_on_bones(rig)
+    before, size = world_positions(props), max(rig.dimensions)
+    for _time in range(3):
+        pick(rig)
+        assert bpy.ops.knuckle.refit() == {"FINISHED"}
+        now = world_positions(props)
+        for bone, pose in before.items():
+            np.testing.assert_allclose(now[bone], pose, atol=1e-4 * size, err_msg=bone)
+
+
+@pytest.mark.parametrize("operator", ["refit", "rebuild"])
+def test_a_bone_that_is_restored_takes_back_the_objects_on_it(blank: Any, operator: str) -> None:
+    rig = made("humanoid.skel")
+    prop = props_on_bones(rig)["LKneePitch"]
+    before = np.array(prop.matrix_world)
+    pick(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    rig.data.edit_bones.remove(rig.data.edit_bones["LKneePitch"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    assert np.abs(np.array(prop.matrix_world) - before).max() > 0.1
+    assert getattr(bpy.ops.knuckle, operator)() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(np.array(prop.matrix_world), before, atol=1e-5)
