@@ -273,9 +273,7 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
 
     bl_idname = "knuckle.duplicate_limb"
     bl_label = "Duplicate Limb"
-    bl_description = (
-        "Duplicate the selected bodies with their joints, pose and keyframes, on both sides during symmetric editing"
-    )
+    bl_description = "Duplicate the selected bodies with joints and keyframes, on both sides during symmetric editing"
     bl_options = {"REGISTER", "UNDO"}
 
     whole: BoolProperty(name="Whole Limb", description="Include the bodies and joints on their far side", default=True)
