@@ -137,8 +137,8 @@ class LinkagePosition:
     Attributes:
         values: Coordinates of all its moving joints (n,).
         columns: Slices of them by joint id.
-        opening: By how much its loops stay open (characteristic lengths or radians); below ``CLOSURE_TOLERANCE`` they
-            are closed.
+        opening: By how much its loops stay open (characteristic lengths or radians); below the solver's
+            ``closure_tolerance`` they are closed.
         held: The given joints stopped short of the values that were asked for.
         stop: The joint whose stop was hit, and whether that is its upper one; None: the loops would open.
         mark: State of the follower there, where several positions were followed at once.
@@ -186,6 +186,21 @@ class LinkageSolver:
         self.stops = LinkageStops(self._system, self._last)
         #: Position where it was last held, and the direction that was blocked.
         self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
+        self._accept_opening(self._last)
+
+    @property
+    def closure_tolerance(self) -> float:
+        """Opening up to which its loops are closed: more than ``CLOSURE_TOLERANCE`` where frames do not fit exactly."""
+        return self._newton.closure_tolerance
+
+    def _accept_opening(self, at: Array) -> None:
+        """Count positions as closed that are as open as one ``at`` which the linkage is used: it would be held there.
+
+        Frames are rounded to 32 bits, by more the farther a mechanism is from its origin.
+        """
+        opening = float(np.abs(self._system.residual(at)).max(initial=0.0))
+        if opening < _NEARLY_CLOSED:
+            self._newton.closure_tolerance = max(self._newton.closure_tolerance, 2.0 * opening)
 
     def within_stops(self, positions: Mapping[str, Array]) -> JointPositions:
         """Return values of moving joints, by id, as they are seen: at the stops that they pass."""
@@ -220,6 +235,7 @@ class LinkageSolver:
                 <= 1.0
             ):
                 at = closed  # else it cannot be closed any better, and is used as it is
+        self._accept_opening(at)
         if self.stops.are_exceeded(self._kept[0], at):
             self._last = at  # beyond a stop: it may stay there, but is not stored as a starting point
         else:
@@ -297,7 +313,7 @@ class LinkageSolver:
         if not count:
             return []
         at, opening = self._newton.step(self._last, wanted[:count], free)
-        failed = opening >= CLOSURE_TOLERANCE
+        failed = opening >= self.closure_tolerance
         if hold:
             failed |= self.stops.are_exceeded(np.concatenate([self._last[None], at[:-1]]), at)
         at = at[: _first_index(failed)]
@@ -362,7 +378,7 @@ class LinkageSolver:
             far = first + (wanted - first) * (done + share) if done + share < 1.0 else wanted
             target = np.where(free, at, far)
             there, opening = self._step(at, target, free, share * 2.0 > shortest * 2.0**halvings)
-            closed = bool(np.abs(opening).max(initial=0.0) < CLOSURE_TOLERANCE)
+            closed = bool(np.abs(opening).max(initial=0.0) < self.closure_tolerance)
             if closed and not (hold and self.stops.are_exceeded(at, there)):
                 at, residual, done = there, opening, done + share
                 self._keep(at)
@@ -391,7 +407,7 @@ class LinkageSolver:
         """
         if quick:
             there, open_by = self._newton.step(at, target[None], free)
-            if open_by[0] < CLOSURE_TOLERANCE:
+            if open_by[0] < self.closure_tolerance:
                 return there[0], open_by
         slope, ahead = self._system.slope(at), target.copy()
         ahead[free] += least_norm_step(

@@ -212,6 +212,8 @@ class NewtonSolver:
 
     def __init__(self, system: LoopSystem, tolerance: float) -> None:
         self._system, self._tolerance = system, tolerance
+        #: Opening up to which its loops are closed.
+        self.closure_tolerance = CLOSURE_TOLERANCE
         #: The last reduction.
         self._basis: _ReducedBasis | None = None
         #: Solved positions within the range of the reduction.
@@ -230,7 +232,7 @@ class NewtonSolver:
             basis, there = self._reduced_basis(at, free), None
             if len(wanted) == 1:
                 there, opening = self._interpolated(wanted[0], basis)
-                if there is not None and opening < CLOSURE_TOLERANCE and np.abs(there - at).max() < _SAME_ASSEMBLY:
+                if there is not None and opening < self.closure_tolerance and np.abs(there - at).max() < _SAME_ASSEMBLY:
                     return there, np.array([opening])
             with np.errstate(all="ignore"):
                 return self._solve(at, wanted, free, there)
@@ -249,7 +251,7 @@ class NewtonSolver:
             guess = wanted.copy()
             guess[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
         there, opening = self._corrected(at, guess, basis)
-        if len(wanted) == 1 and opening[0] < CLOSURE_TOLERANCE:
+        if len(wanted) == 1 and opening[0] < self.closure_tolerance:
             self._add(there[0], free)
         return there, opening
 

@@ -11,7 +11,7 @@ from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import LoopSystem, input_joint_order
 from addon.core.loops.linkage_solver import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism
-from tests.support.loops import crank_rocker
+from tests.support.loops import GROUND, crank_rocker, rocker_angle
 
 
 @pytest.mark.parametrize("past", [0.003, 0.08])
@@ -53,3 +53,26 @@ def test_a_loop_of_welds_alone_has_no_drivers_and_none_that_follow() -> None:
     assert len(tree.loop_joints) == 1
     assert [linkage.drivers({}, ["ab", "bc"]) for linkage in find_linkages(frame, tree)] == [[]]
     assert LoopSystem(frame, tree).slope(np.zeros(0)).shape == (6, 0)
+
+
+@pytest.mark.parametrize("gap", [1e-6, 3e-6, 2e-5])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_loop_whose_rounded_frames_do_not_fit_moves_as_designed(gap: float, together: bool) -> None:
+    """A hinge displaced along its axis keeps a planar loop open by the same amount in every position."""
+    mechanism = crank_rocker(0.8)
+    frame = mechanism.joints[-1].frame_parent
+    frame[:3, 3] += frame[:3, 2] * gap * GROUND
+    start = {joint.id: joint.initial for joint in mechanism.joints}
+    (linkage,) = find_linkages(mechanism)
+    follower = LinkageSolver(linkage, start)
+    assert follower.adopt(start)
+    turns = np.linspace(0.0, 2.0 * np.pi, 80)[:, None]
+    if together:
+        found = list(follower.solve_many({"A": turns}, hold=True))
+    else:
+        found = [follower.follow({"A": turn}, hold=True) for turn in turns]
+    for turn, position in zip(turns[:, 0], found, strict=True):
+        rocker = rocker_angle(0.8 + turn) - rocker_angle(0.8)
+        assert not position.held
+        assert position.positions["A"][0] == turn
+        assert position.positions["D"][0] == pytest.approx(rocker, abs=10.0 * gap)

@@ -11,7 +11,6 @@ import numpy as np
 
 from ....core.loops.closure import JointPositions
 from ....core.loops.linkage_solver import Linkage, LinkagePosition, LinkageSolver
-from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Array
 from ....core.report import Message, Report
 from ...compat import action_curves
@@ -219,7 +218,7 @@ class LiveLoop:
         elif found.held:
             message = "Closed loop: it cannot close past this pose, the input joints are held"
             code = _HELD_CODE
-        elif found.opening > 2.0 * CLOSURE_TOLERANCE:
+        elif found.opening > 2.0 * self.follower.closure_tolerance:
             message = Message(
                 "Closed loop: it cannot close at these input joint values, it is open by {} m. Move an input "
                 "joint back",
