@@ -149,8 +149,13 @@ def _take_ownership(rig: bpy.types.Object) -> None:
 
 
 def _contains_model(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
-    """Return whether a collection holds a mechanism: its armature or any of its bodies."""
+    """Return whether a collection holds a mechanism: its armature or any of its bodies.
+
+    The collection of a scene itself does not count: no property can refer to it.
+    """
     if collection is None or collection.library is not None or collection.override_library is not None:
+        return False
+    if collection.is_embedded_data:
         return False
     if collection.objects.get(rig.name) == rig:
         return True
