@@ -52,13 +52,13 @@ def saved_and_read(mechanism: Mechanism, name: str) -> tuple[str, Mechanism, set
 
 
 def facts(joint: Joint) -> tuple[Any, ...]:
-    """What an edit of another joint leaves alone, without poses."""
+    """Return the properties of a part, except poses, that an edit of another joint does not change."""
     kinds = [(dof.kind, dof.lower, dof.upper) for dof in joint.dofs]
     return joint.name, joint.type, joint.parent, joint.child, joint.active, kinds
 
 
 def differences(wanted: Mechanism, found: Mechanism) -> list[Any]:
-    """What is not the same of two mechanisms with the same ids: parts, types, stops, values, and poses when moved."""
+    """Return the differences of two mechanisms with the same ids: parts, types, stops, values, and poses when moved."""
     ids = [[[part.id for part in parts] for parts in (each.bodies, each.joints)] for each in (wanted, found)]
     if ids[0] != ids[1]:
         return ids

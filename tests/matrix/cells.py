@@ -446,7 +446,7 @@ def _chains(after: Document, expected: Expected) -> Iterator[str]:
 
 
 def _comes_back(after: Observation, expected: Expected, path: str) -> Iterator[str]:
-    """Whether the import makes one joint of what the file has of each joint of another type.
+    """Check that the import makes one joint of what the file has of each joint whose type was changed.
 
     The readers here take several joints one after the other for one: they do not know how the file marks these."""
     from addon import formats

@@ -143,7 +143,7 @@ def test_deleting_the_joints_of_a_deleted_body_keeps_the_motion(blank: Any) -> N
 
 
 def test_updating_the_armature_tells_what_a_deleted_joint_moves(blank: Any, capfd: Any) -> None:
-    """The same warning as of *Delete Parts*, with the same figure."""
+    """*Update Armature* gives the warning of *Delete Parts*, with the same figure."""
     told = []
     for by_hand in (False, True):
         empty_file()

@@ -170,7 +170,7 @@ def test_the_pose_of_deleted_bones_without_keyframes_is_reported(blank: Any) -> 
 def test_update_armature_deletes_a_body_deleted_by_hand_as_delete_parts_does(
     blank: Any, capfd: Any, name: str, body: str, how: str
 ) -> None:
-    """The same parts are left, the bodies stand where they do then, and changed motions are told in the same words."""
+    """Both ways leave the same parts, with the bodies at the same poses and the same report of changed motions."""
 
     def deleted(by_hand: bool) -> tuple[Any, ...]:
         empty_file()
