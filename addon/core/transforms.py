@@ -149,6 +149,7 @@ def without_rotation_rounding(poses: Array) -> Array:
         off = np.abs(np.swapaxes(turns, 1, 2) @ turns - np.eye(3)).max(axis=(1, 2))
     out = poses.copy()
     for number in np.flatnonzero((off > _EXACT_ROTATION) & (off < _INEXACT_ROTATION)):
+        # the second time removes what the rounding of the first leaves
         out[number, :3, :3] = orthonormalized(orthonormalized(turns[number]))
     return out
 

@@ -346,7 +346,7 @@ class KeyConversion:
             is_converted = change.convert is not None or self._loses_stops(joint, change)
             for action in present.actions if own and (is_retyped or is_converted) else ():
                 found = action_curves(rig, action, create=False) or ()
-                curves = {(curve.data_path, curve.array_index): curve for curve in found}
+                curves = {curve_id(curve): curve for curve in found}
                 mine = [curves[place] for each in own for place in each.curves() if place in curves]
                 mine = [curve for curve in dict.fromkeys(mine) if len(curve.keyframe_points)]
                 unmuted = [curve for curve in mine if not curve.mute]

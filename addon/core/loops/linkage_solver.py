@@ -194,7 +194,7 @@ class LinkageSolver:
         return self._newton.closure_tolerance
 
     def _accept_opening(self, at: Array) -> None:
-        """Count positions as closed that are as open as one ``at`` which the linkage is used: it would be held there.
+        """Count positions as closed that are as open as ``at``, where the linkage is used: else it would be held there.
 
         Frames are rounded to 32 bits, by more the farther a mechanism is from its origin.
         """
